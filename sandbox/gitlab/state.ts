@@ -1,0 +1,186 @@
+/**
+ * The sandbox GitLab's memory: plain records, kept in one JSON file beside the bare repositories, and the signals by which
+ * its parts hear of each other (a push starts a pipeline, a pipeline's end tells the webhooks). Commits, trees and merges
+ * are never kept here: the bare repositories hold them.
+ */
+import { EventEmitter } from 'node:events'
+
+export interface User {
+  readonly id: number
+  readonly username: string
+  readonly name: string
+  readonly bot: boolean
+}
+
+export interface Token {
+  /** SHA-256 (hex) of the token. */
+  readonly sha256: string
+  readonly userId: number
+}
+
+export interface ProtectedBranch {
+  /** Exact name or wildcard (`release/*`). */
+  readonly name: string
+  readonly pushAccessLevel: number
+  readonly mergeAccessLevel: number
+}
+
+export interface Project {
+  readonly id: number
+  pathWithNamespace: string
+  defaultBranch: string
+  archived: boolean
+  mergeMethod: 'merge' | 'rebase_merge' | 'ff'
+  squashOption: 'never' | 'always' | 'default_on' | 'default_off'
+  onlyAllowMergeIfPipelineSucceeds: boolean
+  allowMergeOnSkippedPipeline: boolean
+  approvalsRequired: number
+  protectedBranches: ProtectedBranch[]
+  /** By user id: 10 guest, 20 reporter, 30 developer, 40 maintainer, 50 owner. Others do not see the project. */
+  members: Record<number, number>
+  hooks: Hook[]
+  labels: string[]
+  readonly createdAt: string
+  nextMergeRequestIid: number
+  nextPipelineIid: number
+}
+
+export interface Hook {
+  readonly id: number
+  readonly url: string
+  readonly token: string | null
+  readonly mergeRequestsEvents: boolean
+  readonly pipelineEvents: boolean
+  readonly jobEvents: boolean
+  readonly noteEvents: boolean
+  readonly pushEvents: boolean
+}
+
+export type MergeStatus = 'unchecked' | 'checking' | 'can_be_merged' | 'cannot_be_merged' | 'cannot_be_merged_recheck'
+
+export interface MergeRequest {
+  readonly id: number
+  readonly iid: number
+  readonly projectId: number
+  readonly authorId: number
+  title: string
+  description: string
+  state: 'opened' | 'closed' | 'locked' | 'merged'
+  readonly sourceBranch: string
+  targetBranch: string
+  /** Head of the source branch as last seen by the merge request. */
+  sha: string
+  mergeStatus: MergeStatus
+  mergeError: string | null
+  mergeCommitSha: string | null
+  squashCommitSha: string | null
+  labels: string[]
+  assigneeIds: number[]
+  reviewerIds: number[]
+  squash: boolean
+  forceRemoveSourceBranch: boolean
+  shouldRemoveSourceBranch: boolean | null
+  approvals: { readonly userId: number; readonly approvedAt: string }[]
+  headPipelineId: number | null
+  discussionLocked: boolean | null
+  readonly createdAt: string
+  updatedAt: string
+  mergedAt: string | null
+  mergeUserId: number | null
+  closedAt: string | null
+  closedById: number | null
+  preparedAt: string | null
+  rebaseInProgress: boolean
+  /** Merge base and target head when last merged or diffed; kept for merged requests, whose branch may be gone. */
+  diffRefs: { baseSha: string; startSha: string; headSha: string } | null
+}
+
+export interface Note {
+  readonly id: number
+  readonly projectId: number
+  readonly noteableType: 'MergeRequest' | 'Issue'
+  readonly noteableIid: number
+  readonly authorId: number
+  body: string
+  readonly system: boolean
+  readonly createdAt: string
+  updatedAt: string
+}
+
+export type JobStatus = 'created' | 'pending' | 'running' | 'success' | 'failed' | 'canceled' | 'skipped' | 'manual'
+export type PipelineStatus = JobStatus
+
+export interface Pipeline {
+  readonly id: number
+  readonly iid: number
+  readonly projectId: number
+  readonly sha: string
+  /** `refs/merge-requests/<iid>/head` for merge request pipelines, else the branch. */
+  readonly ref: string
+  readonly source: 'push' | 'merge_request_event' | 'web' | 'api'
+  readonly userId: number
+  /** Set for merge request pipelines. */
+  readonly mergeRequestIid: number | null
+  readonly beforeSha: string
+  status: PipelineStatus
+  yamlErrors: string | null
+  readonly createdAt: string
+  updatedAt: string
+  startedAt: string | null
+  finishedAt: string | null
+}
+
+export interface Job {
+  readonly id: number
+  readonly projectId: number
+  readonly pipelineId: number
+  readonly name: string
+  readonly stage: string
+  status: JobStatus
+  readonly allowFailure: boolean
+  failureReason: string | null
+  trace: string
+  /** True once a newer attempt replaced it: it leaves the default list. */
+  retried: boolean
+  /** Which attempt of this job name in this pipeline it is, from 1. */
+  readonly attempt: number
+  readonly createdAt: string
+  startedAt: string | null
+  finishedAt: string | null
+}
+
+export interface State {
+  nextId: number
+  users: User[]
+  tokens: Token[]
+  projects: Project[]
+  mergeRequests: MergeRequest[]
+  notes: Note[]
+  pipelines: Pipeline[]
+  jobs: Job[]
+}
+
+/** One push to one branch, whatever made it (commits API, merge, rebase, git push). */
+export interface Push {
+  readonly project: Project
+  readonly branch: string
+  /** 40 zeros: the branch is new. */
+  readonly before: string
+  /** 40 zeros: the branch is gone. */
+  readonly after: string
+  readonly userId: number
+}
+
+/** The signals. Listeners run in the order they were added, synchronously, after the record was changed. */
+export interface SandboxSignals {
+  push: [Push]
+  /** `action` as in GitLab's merge request hook: open, reopen, close, merge, update, approved, unapproved. */
+  merge_request: [
+    { mergeRequest: MergeRequest; action: string; userId: number; oldrev?: string; changes: Record<string, unknown> },
+  ]
+  pipeline: [{ pipeline: Pipeline }]
+  job: [{ job: Job }]
+  note: [{ note: Note }]
+}
+
+export class Signals extends EventEmitter<SandboxSignals> {}

@@ -1,0 +1,172 @@
+/**
+ * The GitLab port: all that the service asks of GitLab, in its own words. Executors know only this interface; gitbeaker
+ * stays behind it. Every call has a timeout and takes the item's abort signal; a write refuses to start when the signal
+ * is aborted. What is missing is null where the caller has to decide about it, and an error where it must be there.
+ *
+ * All calls throw GitLabError (see errors.ts): `failure: 'transient'` for network, timeout, 429 and 5xx, `permanent` for the rest.
+ */
+
+export interface CallOptions {
+  readonly signal?: AbortSignal
+}
+
+export interface GitLabProject {
+  readonly id: number
+  readonly path: string
+  /** null in an empty repository. */
+  readonly defaultBranch: string | null
+  readonly archived: boolean
+  readonly mergeMethod: string
+  readonly webUrl: string
+  readonly onlyAllowMergeIfPipelineSucceeds: boolean
+}
+
+export interface GitLabBranch {
+  readonly name: string
+  readonly sha: string
+  readonly protected: boolean
+  readonly default: boolean
+  /** Full message of the head commit, for the trailers in it. */
+  readonly headMessage: string
+}
+
+export interface GitLabCommitAction {
+  readonly action: 'create' | 'update' | 'delete' | 'move' | 'chmod'
+  readonly file_path: string
+  readonly previous_path?: string
+  readonly content?: string
+  readonly encoding?: 'text' | 'base64'
+  readonly execute_filemode?: boolean
+}
+
+export interface GitLabCommitRequest {
+  readonly branch: string
+  readonly startSha: string
+  readonly message: string
+  readonly actions: readonly GitLabCommitAction[]
+  /** Replaces the branch when it exists. */
+  readonly force: boolean
+}
+
+export interface GitLabTreeEntry {
+  /** `100644`, `100755`, `120000` (symlink), `160000` (submodule), `040000` (directory). */
+  readonly mode: string
+  readonly type: 'blob' | 'tree' | 'commit'
+  readonly path: string
+  readonly id: string
+}
+
+export interface GitLabDiff {
+  readonly oldPath: string
+  readonly newPath: string
+  readonly oldMode: string
+  readonly newMode: string
+  readonly newFile: boolean
+  readonly renamedFile: boolean
+  readonly deletedFile: boolean
+}
+
+export interface GitLabCompare {
+  readonly diffs: readonly GitLabDiff[]
+  readonly commitCount: number
+  readonly timedOut: boolean
+}
+
+export interface GitLabPipeline {
+  readonly id: number
+  readonly sha: string
+  readonly status: string
+  readonly webUrl: string
+}
+
+export interface GitLabMergeRequest {
+  readonly iid: number
+  readonly projectId: number
+  readonly title: string
+  readonly description: string
+  readonly state: 'opened' | 'closed' | 'locked' | 'merged'
+  readonly draft: boolean
+  readonly sourceBranch: string
+  readonly targetBranch: string
+  /** Head of the source branch as the merge request knows it; null when the branch is gone. */
+  readonly sha: string | null
+  readonly labels: readonly string[]
+  /** Any text: unknown values must survive. */
+  readonly detailedMergeStatus: string
+  readonly hasConflicts: boolean
+  readonly mergeError: string | null
+  readonly mergeCommitSha: string | null
+  readonly mergedAt: string | null
+  readonly webUrl: string
+  readonly squash: boolean
+  readonly removeSourceBranch: boolean
+  /** null in lists. */
+  readonly headPipeline: GitLabPipeline | null
+}
+
+export interface GitLabMergeRequestFields {
+  readonly title: string
+  readonly description: string
+  readonly labels: readonly string[]
+  readonly assigneeIds: readonly number[]
+  readonly reviewerIds: readonly number[]
+  readonly squash: boolean
+  readonly removeSourceBranch: boolean
+}
+
+/** What GitLab said to a merge: done, or a fact to look at again (405, 406, 409, 422, or a 200 that did not merge). */
+export type GitLabMergeAnswer =
+  | { readonly merged: true; readonly mergeRequest: GitLabMergeRequest }
+  | { readonly merged: false; readonly status: number; readonly message: string }
+
+export interface GitLab {
+  /** null: missing, or not visible to our token (GitLab answers 404 to both). `project` is a full path or a number. */
+  getProject(project: string | number, options?: CallOptions): Promise<GitLabProject | null>
+  /** The id of the user with exactly this name; null when there is none. */
+  getUserId(username: string, options?: CallOptions): Promise<number | null>
+
+  getBranch(projectId: number, branch: string, options?: CallOptions): Promise<GitLabBranch | null>
+  deleteBranch(projectId: number, branch: string, options?: CallOptions): Promise<void>
+  /** Entries directly in one directory (`''` = root) at `ref`; all pages; empty when the directory does not exist. */
+  listTree(projectId: number, directory: string, ref: string, options?: CallOptions): Promise<readonly GitLabTreeEntry[]>
+  /** One commit; answers its sha. @throws GitLabError, permanent on 400 with GitLab's sentence. */
+  createCommit(projectId: number, request: GitLabCommitRequest, options?: CallOptions): Promise<string>
+  /** `straight`: compare the two trees themselves, not from the merge base. */
+  compare(projectId: number, from: string, to: string, straight: boolean, options?: CallOptions): Promise<GitLabCompare>
+
+  /** The open merge request of this branch pair; null when there is none. */
+  findOpenMergeRequest(
+    projectId: number,
+    sourceBranch: string,
+    targetBranch: string,
+    options?: CallOptions,
+  ): Promise<GitLabMergeRequest | null>
+  /** @throws GitLabError `merge_request_exists` (409), `source_branch_missing` (400, also for seconds after a push). */
+  createMergeRequest(
+    projectId: number,
+    branches: { readonly sourceBranch: string; readonly targetBranch: string },
+    fields: GitLabMergeRequestFields,
+    options?: CallOptions,
+  ): Promise<GitLabMergeRequest>
+  /** The single, uncached read; also starts GitLab's mergeability check. null when it does not exist. */
+  getMergeRequest(projectId: number, iid: number, options?: CallOptions): Promise<GitLabMergeRequest | null>
+  updateMergeRequest(
+    projectId: number,
+    iid: number,
+    fields: Partial<GitLabMergeRequestFields> & { readonly stateEvent?: 'close' | 'reopen' },
+    options?: CallOptions,
+  ): Promise<GitLabMergeRequest>
+  mergeMergeRequest(
+    projectId: number,
+    iid: number,
+    request: { readonly sha: string; readonly squash: boolean; readonly removeSourceBranch: boolean },
+    options?: CallOptions,
+  ): Promise<GitLabMergeAnswer>
+
+  createNote(projectId: number, iid: number, body: string, options?: CallOptions): Promise<void>
+  listNotes(
+    projectId: number,
+    iid: number,
+    options?: CallOptions,
+  ): Promise<readonly { readonly id: number; readonly body: string; readonly system: boolean }[]>
+}

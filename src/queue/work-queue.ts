@@ -1,0 +1,65 @@
+/**
+ * The queue as its callers see it: submit, look, retry, cancel, store an event. The REST API and the event rooms know
+ * this interface and nothing behind it.
+ */
+import { WorkQueueError } from '../lib/errors.ts'
+import type { Finding } from '../lib/finding.ts'
+import type { AnyItemType, IncomingEvent, Presentation, Snapshot } from './item-type.ts'
+import type { Phase, WorkItem } from './work-item.ts'
+
+/** What a submission did (decision 0040). */
+export type SubmissionOutcome = 'created' | 'unchanged' | 'updated' | 'retried'
+
+export interface SubmissionResult {
+  readonly outcome: SubmissionOutcome
+  readonly item: WorkItem
+}
+
+export interface ListFilter {
+  readonly itemType?: string
+  readonly phase?: Phase
+  readonly callerIdentity?: string
+  /** Substring of the dedup key, case ignored. */
+  readonly search?: string
+  /** 1 to 100. */
+  readonly limit: number
+  /** The last id of the page before; items come newest first. */
+  readonly before?: string
+}
+
+export interface ListedItem {
+  readonly item: WorkItem
+  readonly presentation: Presentation
+}
+
+export interface WorkQueue {
+  /** The types this process serves, by name. */
+  readonly itemTypes: ReadonlyMap<string, AnyItemType>
+  /**
+   * Accepts the desired state of one item. Returns after the commit.
+   * @throws SubmissionRejected with all findings; WorkQueueError `item_type_not_handled`.
+   */
+  submit(itemType: string, body: unknown, caller: string): Promise<SubmissionResult>
+  /** @throws WorkQueueError `work_item_not_found`. */
+  get(id: string): Promise<{ readonly snapshot: Snapshot<unknown>; readonly presentation: Presentation }>
+  /** @throws WorkQueueError `work_item_not_found`; without the detail, for a permission check. */
+  getItem(id: string): Promise<WorkItem>
+  list(filter: ListFilter): Promise<{ readonly items: readonly ListedItem[]; readonly next: string | null }>
+  /**
+   * Brings a failed or cancelled item back to life, or makes an active one try now.
+   * @throws WorkQueueError `work_item_not_found`, `not_retryable` (completed), `superseded` (a newer live item exists).
+   */
+  retry(id: string, caller: string): Promise<WorkItem>
+  /** Asks the item to end. @throws WorkQueueError `work_item_not_found`, `not_cancellable` (already terminal). */
+  cancel(id: string, caller: string): Promise<WorkItem>
+  /** Stores an event for every item it concerns and wakes them. Returns their ids; none = nobody's. */
+  ingest(event: IncomingEvent): Promise<readonly string[]>
+}
+
+export class SubmissionRejected extends WorkQueueError {
+  readonly findings: readonly Finding[]
+  constructor(findings: readonly Finding[]) {
+    super('submission_rejected', `The submission was refused: ${findings.map((finding) => finding.message).join(' ')}`)
+    this.findings = findings
+  }
+}
