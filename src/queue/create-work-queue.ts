@@ -1,0 +1,202 @@
+/**
+ * Puts the queue's parts together behind the interface its callers know. Every write is committed, then audited, then the
+ * item is woken, in this order: a wake-up before the commit would find nothing.
+ */
+import type { Audit } from '../audit/entry.ts'
+import type { Database, Transaction } from '../db/database.ts'
+import { WorkQueueError } from '../lib/errors.ts'
+import type { Finding } from '../lib/finding.ts'
+import type { AnyItemType, IncomingEvent } from './item-type.ts'
+import { readSnapshot } from './read-snapshot.ts'
+import { listWorkItems } from './sql/list-work-items.ts'
+import { insertPendingEvent } from './sql/pending-events.ts'
+import { readWorkItem } from './sql/read-work-item.ts'
+import { requireDimensions } from './sql/save-dimensions.ts'
+import { isUniqueViolation } from './sql/unique-violation.ts'
+import { wakeByCaller } from './sql/wake-by-caller.ts'
+import { submitWorkItem } from './submit-work-item.ts'
+import type { Phase, WorkItem } from './work-item.ts'
+import { type ListedItem, type ListFilter, SubmissionRejected, type WorkQueue } from './work-queue.ts'
+
+export interface WorkQueueDependencies {
+  readonly db: Database
+  readonly itemTypes: ReadonlyMap<string, AnyItemType>
+  readonly audit: Audit
+  /** Wakes the item's worker in this process. */
+  readonly notify: (workItemId: string) => void
+}
+
+export function createWorkQueue({ db, itemTypes, audit, notify }: WorkQueueDependencies): WorkQueue {
+  function typeOf(name: string): AnyItemType {
+    const type = itemTypes.get(name)
+    if (type === undefined) {
+      const handled = [...itemTypes.keys()].join(', ') || 'none'
+      throw new WorkQueueError(
+        'item_type_not_handled',
+        `The item type ${name} is not handled here; handled: ${handled}.`,
+      )
+    }
+    return type
+  }
+
+  async function getItem(id: string): Promise<WorkItem> {
+    const read = await readWorkItem(db, id)
+    if (read === null || !itemTypes.has(read.item.itemType)) throw notFound(id)
+    return read.item
+  }
+
+  /** Retry and cancel: the same write, with other phases, dimensions and refusals. */
+  async function changeByCaller(id: string, caller: string, change: CallerChange): Promise<WorkItem> {
+    const before = await getItem(id)
+    const type = typeOf(before.itemType)
+    const item = await runChange(db, type, before, change)
+    audit.record({
+      event_type: 'request',
+      work_item_id: id,
+      item_type: item.itemType,
+      caller,
+      action: change.name,
+      outcome: 'accepted',
+      phase_from: before.phase,
+      phase_to: item.phase,
+    })
+    notify(id)
+    return item
+  }
+
+  return {
+    itemTypes,
+    getItem,
+    async submit(itemType, body, caller) {
+      const type = typeOf(itemType)
+      const submission = readSubmission(type, body)
+      const findings = await type.inspect(submission)
+      if (findings.length > 0) {
+        recordRefusal(audit, itemType, caller, findings)
+        throw new SubmissionRejected(findings)
+      }
+      const result = await submitWorkItem(db, type, submission, caller)
+      audit.record({
+        event_type: 'submission',
+        work_item_id: result.item.id,
+        item_type: itemType,
+        caller,
+        action: 'submit',
+        outcome: result.outcome,
+        facts: { dedup_key: result.item.dedupKey, generation: result.item.generation },
+      })
+      if (result.outcome !== 'unchanged') notify(result.item.id)
+      return result
+    },
+    async get(id) {
+      const snapshot = await readSnapshot(db, itemTypes, id)
+      if (snapshot === null) throw notFound(id)
+      return { snapshot, presentation: typeOf(snapshot.item.itemType).present(snapshot) }
+    },
+    list: (filter) => listPage(db, itemTypes, filter),
+    retry: (id, caller) => changeByCaller(id, caller, RETRY),
+    cancel: (id, caller) => changeByCaller(id, caller, CANCEL),
+    async ingest(event: IncomingEvent) {
+      const ids: string[] = []
+      for (const type of itemTypes.values()) ids.push(...(await type.events.resolve(db, event)))
+      // Always in the same order, so that two events over the same items cannot wait for each other.
+      ids.sort()
+      for (const id of ids) if (await insertPendingEvent(db, id, event)) notify(id)
+      return ids
+    },
+  }
+}
+
+interface CallerChange {
+  readonly name: 'retry' | 'cancel'
+  readonly from: readonly Phase[]
+  readonly dimensions: (type: AnyItemType) => {
+    readonly needed: readonly string[]
+    readonly cleared: readonly string[]
+  }
+  readonly refused: (item: WorkItem) => WorkQueueError
+}
+
+const RETRY: CallerChange = {
+  name: 'retry',
+  from: ['active', 'failed', 'cancelled'],
+  dimensions: (type) => type.onSubmission,
+  refused: ({ id, phase }) =>
+    new WorkQueueError(
+      'not_retryable',
+      `Work item ${id} is ${phase}: what it was for is done. Submit again to start anew.`,
+    ),
+}
+
+const CANCEL: CallerChange = {
+  name: 'cancel',
+  from: ['active', 'failed'],
+  dimensions: (type) => ({ needed: [type.onCancel], cleared: [] }),
+  refused: ({ id, phase }) => new WorkQueueError('not_cancellable', `Work item ${id} is ${phase} already.`),
+}
+
+async function runChange(db: Database, type: AnyItemType, before: WorkItem, change: CallerChange): Promise<WorkItem> {
+  try {
+    return await db.transaction().execute(async (tx: Transaction) => {
+      const item = await wakeByCaller(tx, before.id, change.from)
+      if (item === null) throw change.refused(before)
+      const { needed, cleared } = change.dimensions(type)
+      await requireDimensions(tx, item.id, item.revision, needed, cleared)
+      return item
+    })
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error
+    throw new WorkQueueError(
+      'superseded',
+      `Work item ${before.id} cannot come back: a newer one for ${before.dedupKey} is at work.`,
+      { cause: error },
+    )
+  }
+}
+
+function readSubmission(type: AnyItemType, body: unknown): unknown {
+  const read = type.submissionSchema.safeParse(body)
+  if (read.success) return read.data
+  throw new SubmissionRejected(
+    read.error.issues.map(({ code, path, message }) => ({
+      code: code === 'custom' ? 'invalid_value' : code,
+      path: path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''),
+      message,
+    })),
+  )
+}
+
+function recordRefusal(audit: Audit, itemType: string, caller: string, findings: readonly Finding[]): void {
+  audit.record({
+    event_type: 'submission',
+    item_type: itemType,
+    caller,
+    action: 'submit',
+    outcome: 'refused',
+    facts: { findings: findings.map(({ code, path }) => ({ code, path })) },
+  })
+}
+
+async function listPage(
+  db: Database,
+  itemTypes: ReadonlyMap<string, AnyItemType>,
+  filter: ListFilter,
+): Promise<{ readonly items: readonly ListedItem[]; readonly next: string | null }> {
+  const { rows, now } = await listWorkItems(db, { ...filter, itemTypes: [...itemTypes.keys()] })
+  const details = new Map<string, unknown>()
+  for (const type of itemTypes.values()) {
+    const ids = rows.filter(({ item }) => item.itemType === type.name).map(({ item }) => item.id)
+    if (ids.length > 0) for (const [id, detail] of await type.store.readMany(db, ids)) details.set(id, detail)
+  }
+  const items = rows.flatMap(({ item, dimensions }) => {
+    const type = itemTypes.get(item.itemType)
+    const detail = details.get(item.id)
+    if (type === undefined || detail === undefined) return []
+    return [{ item, presentation: type.present({ item, detail, dimensions, now }) }]
+  })
+  return { items, next: rows.length === filter.limit ? (rows.at(-1)?.item.id ?? null) : null }
+}
+
+function notFound(id: string): WorkQueueError {
+  return new WorkQueueError('work_item_not_found', `There is no work item ${id}.`)
+}
