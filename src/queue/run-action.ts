@@ -7,6 +7,7 @@ import type { Database } from '../db/database.ts'
 import { backoffMs } from '../lib/backoff.ts'
 import { messageOf, WorkQueueError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
+import { recordPhaseChange } from './audit-phase-change.ts'
 import type { QueueConfig } from './config.ts'
 import { Draft } from './draft.ts'
 import type { AnyItemType, ExecutorResult, Snapshot } from './item-type.ts'
@@ -14,7 +15,7 @@ import { type Lease, LeaseLost } from './lease.ts'
 import { recordFailure } from './sql/record-failure.ts'
 import { recordSuccess } from './sql/record-success.ts'
 import { clearDeferrals, saveDimensions } from './sql/save-dimensions.ts'
-import { isTerminal, type Phase } from './work-item.ts'
+import { isTerminal } from './work-item.ts'
 
 export interface ActionDependencies {
   readonly db: Database
@@ -173,20 +174,4 @@ async function persistFailure(
   if (recorded.phase === 'active') return { kind: 'waiting', retryInMs }
   recordPhaseChange(audit, item, recorded.phase, code)
   return { kind: 'ended' }
-}
-
-function recordPhaseChange(
-  audit: Audit,
-  item: { readonly id: string; readonly itemType: string; readonly phase: Phase },
-  phase: Phase,
-  resolution: string,
-): void {
-  audit.record({
-    event_type: 'phase_change',
-    work_item_id: item.id,
-    item_type: item.itemType,
-    phase_from: item.phase,
-    phase_to: phase,
-    resolution,
-  })
 }
