@@ -1,0 +1,128 @@
+/**
+ * The one place that knows everyone: it puts the rooms together with ordinary functions, starts them in the order in which
+ * they depend on each other, and stops them in the order of decision 0036: no new requests, then no new work, then the
+ * database.
+ */
+import { sql } from 'kysely'
+import { createApi } from '../api/server.ts'
+import type { AuditEntry } from '../audit/entry.ts'
+import { createLogAudit } from '../audit/log-sink.ts'
+import { createAuthenticator } from '../auth/authenticator.ts'
+import type { Database } from '../db/database.ts'
+import { gitlabToken } from '../gitlab/config.ts'
+import { createGitLab } from '../gitlab/create-gitlab.ts'
+import { createItemTypes } from '../item-types/index.ts'
+import { messageOf, WorkQueueError } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
+import { createWorkQueue } from '../queue/create-work-queue.ts'
+import type { AnyItemType } from '../queue/item-type.ts'
+import { createProcessingManager } from '../queue/processing-manager.ts'
+import type { Config } from './config.ts'
+import { openProgramDatabase } from './open-database.ts'
+
+export interface Service {
+  /** Where the API listens. */
+  readonly url: string
+  readonly databaseDescription: string
+  /** Safe to call more than once. */
+  stop(): Promise<void>
+}
+
+export interface ServiceOptions {
+  readonly log: Log
+  /** Hears every audit entry after the log has. */
+  readonly onAudit?: (entry: AuditEntry) => void
+}
+
+/** @throws WorkQueueError with a sentence for people when a part cannot start; what had started is stopped again. */
+export async function startService(config: Config, { log, onAudit }: ServiceOptions): Promise<Service> {
+  const database = await openProgramDatabase(config.database, log)
+  const { db } = database
+  const audit = createLogAudit(log, onAudit)
+  const itemTypes = selectItemTypes(config, db)
+  const manager = createProcessingManager({ db, itemTypes, config: config.queue, audit, log, random: Math.random })
+  const queue = createWorkQueue({ db, itemTypes, audit, notify: manager.notify })
+  const api = await createApi({
+    queue,
+    authenticator: createAuthenticator(config.auth),
+    audit,
+    log,
+    webhook: config.webhook ?? null,
+    ready: () => checkDatabase(db),
+  })
+  try {
+    await listen(api, config.server)
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+  manager.start()
+  const url = addressOf(api)
+  log.info({ url, database: database.description, handled_types: [...itemTypes.keys()] }, 'the service is up')
+
+  let stopping: Promise<void> | null = null
+  const stop = async () => {
+    log.info({}, 'stopping: no new requests, then running actions finish, then the database')
+    await api.close()
+    await manager.stop()
+    await database.close()
+    log.info({}, 'stopped')
+  }
+  return {
+    url,
+    databaseDescription: database.description,
+    stop() {
+      stopping ??= stop()
+      return stopping
+    },
+  }
+}
+
+function selectItemTypes(config: Config, db: Database): ReadonlyMap<string, AnyItemType> {
+  if (config.gitlab === undefined || config.mr === undefined) return new Map()
+  const gitlab = createGitLab({
+    url: config.gitlab.url,
+    token: gitlabToken(config.gitlab),
+    timeoutMs: config.gitlab.timeout,
+  })
+  const types: readonly AnyItemType[] = createItemTypes({ db, gitlab, mr: config.mr })
+  return new Map(types.filter((type) => isHandled(config, type.name)).map((type) => [type.name, type]))
+}
+
+function isHandled(config: Config, name: string): boolean {
+  return config.handled_types.some((handled) => handled === name)
+}
+
+async function checkDatabase(db: Database): Promise<Record<string, string>> {
+  try {
+    await sql`select 1`.execute(db)
+    return { database: 'ok' }
+  } catch (error) {
+    return { database: messageOf(error) }
+  }
+}
+
+type Api = Awaited<ReturnType<typeof createApi>>
+
+async function listen(api: Api, { host, port }: Config['server']): Promise<void> {
+  try {
+    await api.listen({ host, port })
+  } catch (error) {
+    await api.close()
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'EADDRINUSE') {
+      const message = `Port ${port} on ${host} is in use. Stop what listens there, or choose another with server.port.`
+      throw new WorkQueueError('port_in_use', message, { cause: error })
+    }
+    throw new WorkQueueError('listen_failed', `The service cannot listen on ${host}:${port}: ${messageOf(error)}.`, {
+      cause: error,
+    })
+  }
+}
+
+function addressOf(api: Api): string {
+  const [address] = api.addresses()
+  if (address === undefined) throw new Error('the server listens nowhere')
+  const host = address.family === 'IPv6' ? `[${address.address}]` : address.address
+  return `http://${host}:${address.port}`
+}

@@ -1,0 +1,60 @@
+/**
+ * The program's database: the configured PostgreSQL, which must already have this program's schema, or the embedded one,
+ * which is brought up to date here, since nobody else looks after it.
+ */
+import { sql } from 'kysely'
+import { type Database, openDatabase } from '../db/database.ts'
+import { startEmbeddedPostgres } from '../db/embedded.ts'
+import { checkSchema, migrate } from '../db/migrate.ts'
+import { messageOf, WorkQueueError } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
+import { type Config, maskUrl } from './config.ts'
+
+export interface OpenDatabase {
+  readonly db: Database
+  /** What to tell people: the address without its password, or the embedded server's data directory. */
+  readonly description: string
+  close(): Promise<void>
+}
+
+/** @throws WorkQueueError `database_unavailable`, `schema_too_old`, `schema_too_new`, `embedded_postgres_unavailable`. */
+export async function openProgramDatabase(
+  { url, max_connections: maxConnections, data_dir: dataDir }: Config['database'],
+  log: Log,
+  prepare: 'check' | 'migrate' = 'check',
+): Promise<OpenDatabase> {
+  const embedded = url === undefined ? await startEmbeddedPostgres({ dataDir }) : null
+  const db = openDatabase({ url: embedded?.url ?? url ?? '', maxConnections, log })
+  const close = async () => {
+    await db.destroy()
+    await embedded?.stop()
+  }
+  try {
+    await assertAnswers(db, url)
+    if (prepare === 'migrate' || embedded !== null) await migrate(db)
+    else await checkSchema(db)
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return { db, description: embedded === null ? maskUrl(url ?? '') : `embedded, in ${embedded.dataDir}`, close }
+}
+
+async function assertAnswers(db: Database, url: string | undefined): Promise<void> {
+  try {
+    await sql`select 1`.execute(db)
+  } catch (error) {
+    const where = url === undefined ? 'The embedded PostgreSQL' : `PostgreSQL at ${maskUrl(url)}`
+    throw new WorkQueueError(
+      'database_unavailable',
+      `${where} does not answer: ${reason(error)}. Start it, or correct DATABASE_URL (or database.url).`,
+      { cause: error, failure: 'transient' },
+    )
+  }
+}
+
+/** A refused connection to a name with several addresses is an AggregateError with an empty message. */
+function reason(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return messageOf(error.errors[0])
+  return messageOf(error)
+}
