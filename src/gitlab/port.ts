@@ -19,6 +19,8 @@ export interface GitLabProject {
   readonly mergeMethod: string
   readonly webUrl: string
   readonly onlyAllowMergeIfPipelineSucceeds: boolean
+  /** Where the project keeps its pipeline definition when it is not `.gitlab-ci.yml`; null when it is. */
+  readonly ciConfigPath: string | null
 }
 
 export interface GitLabBranch {
@@ -28,6 +30,7 @@ export interface GitLabBranch {
   readonly default: boolean
   /** Full message of the head commit, for the trailers in it. */
   readonly headMessage: string
+  readonly parentShas: readonly string[]
 }
 
 export interface GitLabCommitAction {
@@ -91,6 +94,8 @@ export interface GitLabMergeRequest {
   /** Head of the source branch as the merge request knows it; null when the branch is gone. */
   readonly sha: string | null
   readonly labels: readonly string[]
+  readonly assigneeIds: readonly number[]
+  readonly reviewerIds: readonly number[]
   /** Any text: unknown values must survive. */
   readonly detailedMergeStatus: string
   readonly hasConflicts: boolean
@@ -114,6 +119,12 @@ export interface GitLabMergeRequestFields {
   readonly removeSourceBranch: boolean
 }
 
+export type GitLabMergeRequestChanges = Partial<GitLabMergeRequestFields> & {
+  readonly targetBranch?: string
+  /** One that does not fit the state (close a merged one) changes nothing and is no error: look at the answer. */
+  readonly stateEvent?: 'close' | 'reopen'
+}
+
 /** What GitLab said to a merge: done, or a fact to look at again (405, 406, 409, 422, or a 200 that did not merge). */
 export type GitLabMergeAnswer =
   | { readonly merged: true; readonly mergeRequest: GitLabMergeRequest }
@@ -128,7 +139,12 @@ export interface GitLab {
   getBranch(projectId: number, branch: string, options?: CallOptions): Promise<GitLabBranch | null>
   deleteBranch(projectId: number, branch: string, options?: CallOptions): Promise<void>
   /** Entries directly in one directory (`''` = root) at `ref`; all pages; empty when the directory does not exist. */
-  listTree(projectId: number, directory: string, ref: string, options?: CallOptions): Promise<readonly GitLabTreeEntry[]>
+  listTree(
+    projectId: number,
+    directory: string,
+    ref: string,
+    options?: CallOptions,
+  ): Promise<readonly GitLabTreeEntry[]>
   /** One commit; answers its sha. @throws GitLabError, permanent on 400 with GitLab's sentence. */
   createCommit(projectId: number, request: GitLabCommitRequest, options?: CallOptions): Promise<string>
   /** `straight`: compare the two trees themselves, not from the merge base. */
@@ -153,7 +169,7 @@ export interface GitLab {
   updateMergeRequest(
     projectId: number,
     iid: number,
-    fields: Partial<GitLabMergeRequestFields> & { readonly stateEvent?: 'close' | 'reopen' },
+    fields: GitLabMergeRequestChanges,
     options?: CallOptions,
   ): Promise<GitLabMergeRequest>
   mergeMergeRequest(

@@ -1,0 +1,55 @@
+/** GitLab's slice of the configuration: where it is, and with whose rights the service writes there. */
+import { readFile } from 'node:fs/promises'
+import { z } from 'zod'
+import { durationSchema } from '../lib/duration.ts'
+import { messageOf, WorkQueueError } from '../lib/errors.ts'
+
+const LOOPBACK_HOSTS = ['localhost', '127.0.0.1', '[::1]']
+
+const urlSchema = z.string().transform((text, context) => {
+  const url = URL.canParse(text) ? new URL(text) : null
+  const refuse = (message: string) => {
+    context.addIssue({ code: 'custom', message })
+    return z.NEVER
+  }
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+    return refuse('expected the address of GitLab, such as https://gitlab.example.com')
+  }
+  if (url.username !== '' || url.password !== '') return refuse('expected an address without user and password')
+  if (url.search !== '' || url.hash !== '') return refuse('expected an address without ? and #')
+  if (url.protocol === 'http:' && !LOOPBACK_HOSTS.includes(url.hostname)) {
+    return refuse('expected https: the token would cross the network in the clear (http is for this machine only)')
+  }
+  return url.href.replace(/\/+$/, '')
+})
+
+export const gitlabConfigSchema = z
+  .strictObject({
+    url: urlSchema,
+    /** An access token with scope `api` and role Developer. */
+    token: z.string().min(1).optional(),
+    /** A file that holds the token; read again for every call, so that the token may rotate. */
+    token_file: z.string().min(1).optional(),
+    /** How long one call may take. */
+    timeout: durationSchema.prefault('30s'),
+  })
+  .refine(({ token, token_file }) => (token === undefined) !== (token_file === undefined), {
+    message: 'expected exactly one of token and token_file',
+    path: ['token'],
+  })
+
+export type GitLabConfig = z.infer<typeof gitlabConfigSchema>
+
+/** Where the token comes from. @throws WorkQueueError `gitlab_token_unreadable`, transient: the file may be on its way. */
+export function gitlabToken({ token, token_file }: Pick<GitLabConfig, 'token' | 'token_file'>): () => Promise<string> {
+  return async () => {
+    if (token_file === undefined) return token ?? ''
+    try {
+      return (await readFile(token_file, 'utf8')).trim()
+    } catch (error) {
+      throw new WorkQueueError('gitlab_token_unreadable', `The token file cannot be read: ${messageOf(error)}`, {
+        failure: 'transient',
+      })
+    }
+  }
+}

@@ -1,0 +1,21 @@
+/** Projects and users, read only. */
+import { Projects, Users } from '@gitbeaker/rest'
+import { type Connection, orNull, readAnswer } from './connection.ts'
+import type { GitLab } from './port.ts'
+import { projectSchema, usersSchema } from './schema.ts'
+
+export function projectCalls(connection: Connection): Pick<GitLab, 'getProject' | 'getUserId'> {
+  return {
+    async getProject(project, call) {
+      const answer = await orNull(connection(Projects, call).show(project))
+      return answer === null ? null : readAnswer(projectSchema, answer, 'the question for a project')
+    },
+
+    async getUserId(username, call) {
+      const answer = await connection(Users, call).all({ username })
+      const users = readAnswer(usersSchema, answer, 'the question for a user')
+      // GitLab finds user names whatever their case.
+      return users.find((user) => user.username.toLowerCase() === username.toLowerCase())?.id ?? null
+    },
+  }
+}

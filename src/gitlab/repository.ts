@@ -1,0 +1,59 @@
+/** Branches, trees, comparisons and commits. */
+import { Branches, Commits, Repositories } from '@gitbeaker/rest'
+import { type Connection, orNull, readAnswer } from './connection.ts'
+import type { GitLab, GitLabCommitAction } from './port.ts'
+import { branchSchema, commitSchema, compareSchema, treeSchema } from './schema.ts'
+
+const PAGE_SIZE = 100
+
+export function repositoryCalls(
+  connection: Connection,
+): Pick<GitLab, 'getBranch' | 'deleteBranch' | 'listTree' | 'createCommit' | 'compare'> {
+  return {
+    async getBranch(projectId, branch, call) {
+      const answer = await orNull(connection(Branches, call).show(projectId, branch))
+      return answer === null ? null : readAnswer(branchSchema, answer, 'the question for a branch')
+    },
+
+    async deleteBranch(projectId, branch, call) {
+      // Gone is what was wanted, also when somebody else was faster.
+      await orNull(connection(Branches, call).remove(projectId, branch))
+    },
+
+    async listTree(projectId, directory, ref, call) {
+      const answer = await orNull(
+        connection(Repositories, call).allRepositoryTrees(projectId, {
+          ref,
+          perPage: PAGE_SIZE,
+          ...(directory === '' ? {} : { path: directory }),
+        }),
+      )
+      return answer === null ? [] : readAnswer(treeSchema, answer, 'the question for a directory')
+    },
+
+    async createCommit(projectId, { branch, startSha, message, actions, force }, call) {
+      const answer = await connection(Commits, call).create(projectId, branch, message, actions.map(toCommitAction), {
+        startSha,
+        force,
+        stats: false,
+      })
+      return readAnswer(commitSchema, answer, 'a commit').id
+    },
+
+    async compare(projectId, from, to, straight, call) {
+      const answer = await connection(Repositories, call).compare(projectId, from, to, { straight })
+      return readAnswer(compareSchema, answer, 'a comparison')
+    },
+  }
+}
+
+function toCommitAction({ action, file_path, previous_path, content, encoding, execute_filemode }: GitLabCommitAction) {
+  return {
+    action,
+    filePath: file_path,
+    ...(previous_path === undefined ? {} : { previousPath: previous_path }),
+    ...(content === undefined ? {} : { content }),
+    ...(encoding === undefined ? {} : { encoding }),
+    ...(execute_filemode === undefined ? {} : { executeFilemode: execute_filemode }),
+  }
+}

@@ -1,0 +1,179 @@
+/**
+ * What GitLab's answers must look like for us. Objects are loose: only the fields we use are read, so a new field breaks
+ * nothing, and words that GitLab may add to (detailed_merge_status, pipeline status) stay text. Each schema answers with
+ * the port's own shape.
+ */
+import { z } from 'zod'
+import type {
+  GitLabBranch,
+  GitLabCompare,
+  GitLabMergeRequest,
+  GitLabPipeline,
+  GitLabProject,
+  GitLabTreeEntry,
+} from './port.ts'
+
+const optionalText = z.string().nullish()
+const optionalFlag = z.boolean().nullish()
+
+export const projectSchema = z
+  .looseObject({
+    id: z.int(),
+    path_with_namespace: z.string(),
+    default_branch: optionalText,
+    archived: optionalFlag,
+    merge_method: optionalText,
+    web_url: z.string(),
+    only_allow_merge_if_pipeline_succeeds: optionalFlag,
+    ci_config_path: optionalText,
+  })
+  .transform(
+    (project): GitLabProject => ({
+      id: project.id,
+      path: project.path_with_namespace,
+      defaultBranch: project.default_branch ?? null,
+      archived: project.archived ?? false,
+      mergeMethod: project.merge_method ?? 'merge',
+      webUrl: project.web_url,
+      onlyAllowMergeIfPipelineSucceeds: project.only_allow_merge_if_pipeline_succeeds ?? false,
+      ciConfigPath: project.ci_config_path || null,
+    }),
+  )
+
+export const usersSchema = z.array(z.looseObject({ id: z.int(), username: z.string() }))
+
+export const branchSchema = z
+  .looseObject({
+    name: z.string(),
+    protected: optionalFlag,
+    default: optionalFlag,
+    commit: z.looseObject({ id: z.string(), message: optionalText, parent_ids: z.array(z.string()).nullish() }),
+  })
+  .transform(
+    ({ name, commit, ...branch }): GitLabBranch => ({
+      name,
+      sha: commit.id,
+      // What is not said to be free is taken for protected: the safe reading.
+      protected: branch.protected ?? true,
+      default: branch.default ?? false,
+      headMessage: commit.message ?? '',
+      parentShas: commit.parent_ids ?? [],
+    }),
+  )
+
+export const treeSchema = z.array(
+  z
+    .looseObject({ id: z.string(), type: z.enum(['blob', 'tree', 'commit']), path: z.string(), mode: z.string() })
+    .transform(({ id, type, path, mode }): GitLabTreeEntry => ({ id, type, path, mode })),
+)
+
+export const commitSchema = z.looseObject({ id: z.string() })
+
+export const compareSchema = z
+  .looseObject({
+    commits: z.array(z.unknown()),
+    compare_timeout: optionalFlag,
+    diffs: z.array(
+      z.looseObject({
+        old_path: z.string(),
+        new_path: z.string(),
+        a_mode: z.string(),
+        b_mode: z.string(),
+        new_file: optionalFlag,
+        renamed_file: optionalFlag,
+        deleted_file: optionalFlag,
+      }),
+    ),
+  })
+  .transform(
+    ({ commits, compare_timeout, diffs }): GitLabCompare => ({
+      commitCount: commits.length,
+      timedOut: compare_timeout ?? false,
+      diffs: diffs.map((diff) => ({
+        oldPath: diff.old_path,
+        newPath: diff.new_path,
+        oldMode: diff.a_mode,
+        newMode: diff.b_mode,
+        newFile: diff.new_file ?? false,
+        renamedFile: diff.renamed_file ?? false,
+        deletedFile: diff.deleted_file ?? false,
+      })),
+    }),
+  )
+
+const pipelineSchema = z
+  .looseObject({ id: z.int(), sha: z.string(), status: z.string(), web_url: optionalText })
+  .transform(
+    ({ id, sha, status, web_url }): GitLabPipeline => ({
+      id,
+      sha,
+      status,
+      webUrl: web_url ?? '',
+    }),
+  )
+
+const peopleSchema = z
+  .array(z.looseObject({ id: z.int() }).transform(({ id }) => id))
+  .nullish()
+  .transform((ids) => ids ?? [])
+
+export const mergeRequestSchema = z
+  .looseObject({
+    iid: z.int(),
+    project_id: z.int(),
+    title: z.string(),
+    description: optionalText,
+    state: z.enum(['opened', 'closed', 'locked', 'merged']),
+    draft: optionalFlag,
+    source_branch: z.string(),
+    target_branch: z.string(),
+    sha: optionalText,
+    labels: z.array(z.string()).nullish(),
+    assignees: peopleSchema,
+    reviewers: peopleSchema,
+    detailed_merge_status: optionalText,
+    merge_status: optionalText,
+    has_conflicts: optionalFlag,
+    merge_error: optionalText,
+    merge_commit_sha: optionalText,
+    squash_commit_sha: optionalText,
+    merged_at: optionalText,
+    web_url: z.string(),
+    squash: optionalFlag,
+    force_remove_source_branch: optionalFlag,
+    head_pipeline: pipelineSchema.nullish(),
+  })
+  .transform(
+    (mr): GitLabMergeRequest => ({
+      iid: mr.iid,
+      projectId: mr.project_id,
+      title: mr.title,
+      description: mr.description ?? '',
+      state: mr.state,
+      draft: mr.draft ?? false,
+      sourceBranch: mr.source_branch,
+      targetBranch: mr.target_branch,
+      sha: mr.sha ?? null,
+      labels: mr.labels ?? [],
+      assigneeIds: mr.assignees,
+      reviewerIds: mr.reviewers,
+      detailedMergeStatus: mr.detailed_merge_status ?? mr.merge_status ?? 'unknown',
+      hasConflicts: mr.has_conflicts ?? false,
+      mergeError: mr.merge_error ?? null,
+      // A fast-forward has no merge commit: then it is the squashed commit, or the head itself, that landed.
+      mergeCommitSha: mr.merge_commit_sha ?? mr.squash_commit_sha ?? null,
+      mergedAt: mr.merged_at ?? null,
+      webUrl: mr.web_url,
+      squash: mr.squash ?? false,
+      removeSourceBranch: mr.force_remove_source_branch ?? false,
+      headPipeline: mr.head_pipeline ?? null,
+    }),
+  )
+
+export const mergeRequestsSchema = z.array(mergeRequestSchema)
+
+export const notesSchema = z.array(
+  z
+    .looseObject({ id: z.int(), body: z.string(), system: optionalFlag })
+    .transform(({ id, body, system }) => ({ id, body, system: system ?? false })),
+)

@@ -1,0 +1,65 @@
+/**
+ * The few fields of GitLab's webhook bodies that say which merge requests an event may concern. Everything else in a body
+ * is hearsay: it may be old, repeated or forged, and the service asks GitLab instead.
+ */
+import { z } from 'zod'
+
+const projectSchema = z.looseObject({ id: z.int().positive() })
+const iid = z.int().positive()
+/** Null where a pipeline or note has none. */
+const mergeRequestSchema = z.looseObject({ iid, source_project_id: z.int(), target_project_id: z.int() }).nullish()
+
+/** What an event points at. Every part that is given names merge requests of its own. */
+export interface Pointers {
+  readonly projectId: number
+  readonly mrIid?: number
+  readonly pipelineId?: number
+  /** A branch that something happened to, as source or as target. */
+  readonly branch?: string
+}
+
+const bodySchemas = {
+  merge_request: z
+    .looseObject({
+      project: projectSchema,
+      object_attributes: z.looseObject({ iid, source_project_id: z.int(), target_project_id: z.int() }),
+    })
+    .transform(({ project, object_attributes: mr }) => fromMergeRequest(project.id, mr)),
+  pipeline: z
+    .looseObject({
+      project: projectSchema,
+      object_attributes: z.looseObject({ id: z.int().positive() }),
+      merge_request: mergeRequestSchema,
+    })
+    .transform(({ project, object_attributes, merge_request }) => ({
+      ...fromMergeRequest(project.id, merge_request),
+      projectId: project.id,
+      pipelineId: object_attributes.id,
+    })),
+  build: z
+    .looseObject({ project_id: z.int().positive(), pipeline_id: z.int().positive() })
+    .transform(({ project_id, pipeline_id }) => ({ projectId: project_id, pipelineId: pipeline_id })),
+  note: z
+    .looseObject({ project: projectSchema, merge_request: mergeRequestSchema })
+    .transform(({ project, merge_request }) => fromMergeRequest(project.id, merge_request)),
+  push: z
+    .looseObject({ project_id: z.int().positive(), ref: z.string().startsWith('refs/heads/') })
+    .transform(({ project_id, ref }) => ({ projectId: project_id, branch: ref.slice('refs/heads/'.length) })),
+} as const satisfies Readonly<Record<string, z.ZodType<Pointers | null>>>
+
+/** null: the event has nothing to do with merge requests of ours, or cannot be read. */
+export function readPointers(eventType: string, body: unknown): Pointers | null {
+  if (!Object.hasOwn(bodySchemas, eventType)) return null
+  const result = bodySchemas[eventType as keyof typeof bodySchemas].safeParse(body)
+  return result.success ? result.data : null
+}
+
+/** A merge request from a fork shares the iid's project but never is the service's. */
+function fromMergeRequest(
+  projectId: number,
+  mergeRequest: { iid: number; source_project_id: number; target_project_id: number } | null | undefined,
+): Pointers | null {
+  if (!mergeRequest || mergeRequest.source_project_id !== mergeRequest.target_project_id) return null
+  if (mergeRequest.target_project_id !== projectId) return null
+  return { projectId, mrIid: mergeRequest.iid }
+}

@@ -1,0 +1,48 @@
+/** The ways a merge request's item ends, and how what was made in GitLab is put away. */
+import type { GitLabMergeRequest } from '../../../gitlab/port.ts'
+import type { Draft } from '../../../queue/draft.ts'
+import type { MrDetail } from '../detail.ts'
+import type { Action } from './context.ts'
+
+export function finishMerged(draft: Draft<MrDetail>, mergeRequest: GitLabMergeRequest): void {
+  observe(draft, mergeRequest)
+  // A fast-forward makes no commit: the head itself is what landed.
+  draft.detail.mergeCommitSha = mergeRequest.mergeCommitSha ?? mergeRequest.sha
+  draft.detail.mergedAt = mergeRequest.mergedAt === null ? null : new Date(mergeRequest.mergedAt)
+  draft.finish('completed', 'merged')
+}
+
+/** Records what a look at the merge request has shown. */
+export function observe({ detail }: Draft<MrDetail>, mergeRequest: GitLabMergeRequest): void {
+  detail.mrIid = mergeRequest.iid
+  detail.webUrl = mergeRequest.webUrl
+  detail.detailedMergeStatus = mergeRequest.detailedMergeStatus
+  detail.headPipelineId = mergeRequest.headPipeline?.id ?? null
+  detail.headPipelineStatus = mergeRequest.headPipeline?.status ?? null
+}
+
+/**
+ * Closes the merge request and deletes the branch if its head is the commit the service wrote. Answers the merge request
+ * when it turns out to be merged meanwhile, else null. Safe to repeat.
+ */
+export async function closeAndCleanUp(
+  { services, draft, context }: Action,
+  projectId: number,
+): Promise<GitLabMergeRequest | null> {
+  const { gitlab } = services
+  const { mrIid, sourceBranch, writtenSha, resolvedTarget } = draft.detail
+  const branch = await gitlab.getBranch(projectId, sourceBranch, context)
+  const isOurs = branch !== null && branch.sha === writtenSha
+  let mergeRequest = mrIid === null ? null : await gitlab.getMergeRequest(projectId, mrIid, context)
+  if (mrIid === null && isOurs && resolvedTarget !== null) {
+    // It may have been created although its answer was lost.
+    mergeRequest = await gitlab.findOpenMergeRequest(projectId, sourceBranch, resolvedTarget, context)
+  }
+  if (mergeRequest?.state === 'opened') {
+    mergeRequest = await gitlab.updateMergeRequest(projectId, mergeRequest.iid, { stateEvent: 'close' }, context)
+  }
+  if (mergeRequest?.state === 'merged') return mergeRequest
+  if (mergeRequest !== null) observe(draft, mergeRequest)
+  if (isOurs) await gitlab.deleteBranch(projectId, sourceBranch, context)
+  return null
+}

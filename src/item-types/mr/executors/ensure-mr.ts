@@ -1,0 +1,87 @@
+/**
+ * Makes the merge request exist as the caller wants it: inspects once more, writes the branch, then finds or creates the
+ * merge request. Every step looks at what is there before it writes, so that it can be repeated after any crash. A merge
+ * request that was merged is history: changed content gets a new one.
+ */
+import type { GitLabMergeRequest } from '../../../gitlab/port.ts'
+import type { ExecutorResult } from '../../../queue/item-type.ts'
+import { NEEDS_MR, NEEDS_RECONCILE } from '../dimensions.ts'
+import { commitHashOf } from '../identity.ts'
+import { touchedPaths } from '../inspection/file-rules.ts'
+import type { MrSubmission } from '../schema.ts'
+import { readContent } from '../store.ts'
+import { type Action, createExecutor, growingMs, type MrServices, refuse, SUCCEEDED } from './context.ts'
+import { closeAndCleanUp, finishMerged, observe } from './ending.ts'
+import { ensureMergeRequest } from './merge-request.ts'
+import { findTarget, type Target } from './project.ts'
+import { writeSourceBranch } from './source-branch.ts'
+
+export function createEnsureMr(services: MrServices) {
+  return createExecutor(services, ensureMr)
+}
+
+async function ensureMr(action: Action): Promise<ExecutorResult> {
+  const { services, draft, context } = action
+  const { detail } = draft
+  const content = await readContent(services.db, draft.item.id)
+  const target = await inspectAgain(action, content)
+  detail.projectId = target.project.id
+  detail.resolvedTarget = target.branch.name
+
+  const own =
+    detail.mrIid === null ? null : await services.gitlab.getMergeRequest(target.project.id, detail.mrIid, context)
+  if (own?.state === 'locked') {
+    // A merge is under way. What came of it decides whether this content needs a merge request of its own.
+    draft.need(NEEDS_MR, { deferMs: growingMs(0, services.config.pipeline_poll), note: 'a merge is under way' })
+    return SUCCEEDED
+  }
+  if (own?.state === 'merged' && detail.writtenHash === commitHashOf(content, target.branch.name)) {
+    finishMerged(draft, own)
+    return SUCCEEDED
+  }
+
+  const writtenBefore = detail.writtenSha
+  const state = await writeSourceBranch(action, { content, target, hasOpenMergeRequest: own?.state === 'opened' })
+  if (state === 'nothing_to_change') return finishWithoutChange(action, target, own)
+
+  const mergeRequest = await ensureMergeRequest(action, content, target, own?.state === 'merged' ? null : own)
+  observe(draft, mergeRequest)
+  const stillConflicts = detail.rebuildWanted && detail.writtenSha === writtenBefore
+  detail.rebuildWanted = false
+  draft.settle(
+    NEEDS_MR,
+    state === 'taken_over' ? { note: 'somebody else pushed to the branch; their commits stay' } : {},
+  )
+  // The target has not moved since the last rebuild: looking at once would only find the same conflict again.
+  draft.need(NEEDS_RECONCILE, stillConflicts ? { deferMs: services.config.reconcile_interval } : {})
+  return SUCCEEDED
+}
+
+/** The configuration and the project may have changed since the submission was accepted. */
+async function inspectAgain(action: Action, content: MrSubmission): Promise<Target> {
+  const { inspector } = action.services
+  const policy = inspector.policyOf(content.project)
+  const findings = inspector.inspect(content)
+  if (policy === null || findings.length > 0) {
+    refuse(findings[0]?.code ?? 'project_not_configured', findings.map(({ message }) => message).join(' '))
+  }
+  const target = await findTarget(action, policy, content)
+  const ciConfig = target.project.ciConfigPath?.toLowerCase()
+  const paths = content.file_actions.flatMap(touchedPaths).map(({ path }) => path)
+  if (paths.some((path) => path.toLowerCase() === ciConfig)) {
+    refuse('path_blocked', `The path ${ciConfig} defines the project's pipelines; it must be changed by a person.`)
+  }
+  return target
+}
+
+/** The target holds everything already, by our own merge or somebody else's work: no merge request is needed. */
+async function finishWithoutChange(
+  action: Action,
+  target: Target,
+  own: GitLabMergeRequest | null,
+): Promise<ExecutorResult> {
+  const merged = own?.state === 'merged' ? own : await closeAndCleanUp(action, target.project.id)
+  if (merged === null) action.draft.finish('completed', 'empty')
+  else finishMerged(action.draft, merged)
+  return SUCCEEDED
+}

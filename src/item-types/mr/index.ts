@@ -1,0 +1,66 @@
+/**
+ * The item type `mr`: one merge request, from submission to merge. This file is its table of contents; every part is a
+ * file of the same name.
+ */
+import type { Database } from '../../db/database.ts'
+import type { GitLab } from '../../gitlab/port.ts'
+import type { ItemType } from '../../queue/item-type.ts'
+import type { MrConfig } from './config.ts'
+import { decide } from './decider.ts'
+import type { MrDetail } from './detail.ts'
+import { MR_DIMENSIONS, NEEDS_CANCEL, NEEDS_MR } from './dimensions.ts'
+import { handleEvent } from './events/handler.ts'
+import { resolveItems } from './events/resolver.ts'
+import { createCancelMr } from './executors/cancel-mr.ts'
+import { createEnsureMr } from './executors/ensure-mr.ts'
+import { createReconcileMr } from './executors/reconcile-mr.ts'
+import { contentHashOf, dedupKeyOf } from './identity.ts'
+import { createInspector } from './inspection/inspector.ts'
+import { present } from './present.ts'
+import { type MrSubmission, mrSubmissionSchema } from './schema.ts'
+import { insertDetail, readDetail, readDetails, saveDetail, updateDetail } from './store.ts'
+
+export interface MrDependencies {
+  readonly db: Database
+  readonly gitlab: GitLab
+  readonly config: MrConfig
+}
+
+export function createMrItemType({ db, gitlab, config }: MrDependencies): ItemType<MrSubmission, MrDetail> {
+  const inspector = createInspector(config)
+  const services = { db, gitlab, config, inspector }
+
+  /** GitLab ignores the case of a project's path, identities do not: the configuration's spelling is the one kept. */
+  const canonical = (submission: MrSubmission): MrSubmission => ({
+    ...submission,
+    project: inspector.policyOf(submission.project)?.path ?? submission.project,
+  })
+
+  return {
+    name: 'mr',
+    submissionSchema: mrSubmissionSchema,
+    dimensions: MR_DIMENSIONS,
+    onSubmission: { needed: [NEEDS_MR], cleared: [NEEDS_CANCEL] },
+    onCancel: NEEDS_CANCEL,
+    identify(submission) {
+      const content = canonical(submission)
+      return { dedupKey: dedupKeyOf(content), contentHash: contentHashOf(content) }
+    },
+    inspect: async (submission) => inspector.inspect(submission),
+    store: {
+      insert: (tx, id, submission) => insertDetail(tx, id, canonical(submission)),
+      update: (tx, id, submission) => updateDetail(tx, id, canonical(submission)),
+      read: readDetail,
+      save: saveDetail,
+      readMany: readDetails,
+    },
+    decide,
+    executors: {
+      cancel_mr: createCancelMr(services),
+      ensure_mr: createEnsureMr(services),
+      reconcile_mr: createReconcileMr(services),
+    },
+    events: { resolve: resolveItems, handle: handleEvent },
+    present,
+  }
+}

@@ -1,0 +1,221 @@
+/**
+ * SQL over mr_details. What the caller owns is written by insert and update only, what the service observed by save only,
+ * so that an action in flight never undoes a submission. `file_actions` may be megabytes: only readContent touches it.
+ */
+import type { Selectable } from 'kysely'
+import type { Database, Transaction } from '../../db/database.ts'
+import type { MrDetails } from '../../db/schema.ts'
+import type { MrDetail } from './detail.ts'
+import type { Pointers } from './events/schema.ts'
+import { fileActionsSchema, type MrSubmission } from './schema.ts'
+
+const DETAIL_COLUMNS = [
+  'work_item_id',
+  'project',
+  'source_branch',
+  'target_branch',
+  'title',
+  'description',
+  'labels',
+  'assignees',
+  'reviewers',
+  'auto_merge',
+  'squash',
+  'remove_source_branch',
+  'project_id',
+  'resolved_target',
+  'mr_iid',
+  'web_url',
+  'written_sha',
+  'written_hash',
+  'rebuild_wanted',
+  'head_sha',
+  'head_pipeline_id',
+  'head_pipeline_status',
+  'detailed_merge_status',
+  'merge_refusal',
+  'unsettled_looks',
+  'merge_commit_sha',
+  'merged_at',
+] as const satisfies readonly (keyof MrDetails)[]
+
+type DetailRow = Pick<Selectable<MrDetails>, (typeof DETAIL_COLUMNS)[number]>
+
+export async function insertDetail(tx: Transaction, workItemId: string, submission: MrSubmission): Promise<void> {
+  await tx
+    .insertInto('mr_details')
+    .values({ work_item_id: workItemId, ...toColumns(submission) })
+    .execute()
+}
+
+export async function updateDetail(tx: Transaction, workItemId: string, submission: MrSubmission): Promise<void> {
+  await tx.updateTable('mr_details').set(toColumns(submission)).where('work_item_id', '=', workItemId).execute()
+}
+
+export async function saveDetail(tx: Transaction, workItemId: string, detail: MrDetail): Promise<void> {
+  await tx
+    .updateTable('mr_details')
+    .set({
+      project_id: toBigint(detail.projectId),
+      resolved_target: detail.resolvedTarget,
+      mr_iid: toBigint(detail.mrIid),
+      web_url: detail.webUrl,
+      written_sha: detail.writtenSha,
+      written_hash: detail.writtenHash,
+      rebuild_wanted: detail.rebuildWanted,
+      head_sha: detail.headSha,
+      head_pipeline_id: toBigint(detail.headPipelineId),
+      head_pipeline_status: detail.headPipelineStatus,
+      detailed_merge_status: detail.detailedMergeStatus,
+      merge_refusal: detail.mergeRefusal,
+      unsettled_looks: detail.unsettledLooks,
+      merge_commit_sha: detail.mergeCommitSha,
+      merged_at: detail.mergedAt,
+    })
+    .where('work_item_id', '=', workItemId)
+    .execute()
+}
+
+export async function readDetail(db: Database, workItemId: string): Promise<MrDetail> {
+  const row = await db
+    .selectFrom('mr_details')
+    .select(DETAIL_COLUMNS)
+    .where('work_item_id', '=', workItemId)
+    .executeTakeFirstOrThrow(() => new Error(`work item ${workItemId} has no row in mr_details`))
+  return toDetail(row)
+}
+
+export async function readDetails(
+  db: Database,
+  workItemIds: readonly string[],
+): Promise<ReadonlyMap<string, MrDetail>> {
+  if (workItemIds.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('mr_details')
+    .select(DETAIL_COLUMNS)
+    .where('work_item_id', 'in', workItemIds)
+    .execute()
+  return new Map(rows.map((row) => [row.work_item_id, toDetail(row)]))
+}
+
+/** The whole submission as it stands now, files included, read in one statement so that its parts belong together. */
+export async function readContent(db: Database, workItemId: string): Promise<MrSubmission> {
+  const row = await db
+    .selectFrom('mr_details')
+    .select([
+      ...(['project', 'source_branch', 'target_branch', 'title', 'description', 'commit_message'] as const),
+      ...([
+        'file_actions',
+        'labels',
+        'assignees',
+        'reviewers',
+        'auto_merge',
+        'squash',
+        'remove_source_branch',
+      ] as const),
+    ])
+    .where('work_item_id', '=', workItemId)
+    .executeTakeFirstOrThrow(() => new Error(`work item ${workItemId} has no row in mr_details`))
+  const { target_branch, file_actions, ...columns } = row
+  return {
+    item_type: 'mr',
+    ...columns,
+    ...(target_branch === null ? {} : { target_branch }),
+    file_actions: fileActionsSchema.parse(file_actions),
+  }
+}
+
+/** Did the service itself write this commit to this branch, in this or an earlier life of the same identity? */
+export async function isOwnCommit(db: Database, projectId: number, branch: string, sha: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('mr_details')
+    .select('work_item_id')
+    .where('project_id', '=', BigInt(projectId))
+    .where('source_branch', '=', branch)
+    .where('written_sha', '=', sha)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** A push to a busy target would otherwise wake every item at once; the rest is found by its own interval. */
+const MAX_ITEMS_OF_AN_EVENT = 200
+
+/** Active items with the merge request, the head pipeline, or the branch (as source or target) that an event names. */
+export async function findItemsByPointers(
+  db: Database,
+  { projectId, mrIid, pipelineId, branch }: Pointers,
+): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('mr_details')
+    .innerJoin('work_items', 'work_items.id', 'mr_details.work_item_id')
+    .select('work_items.id')
+    .where('work_items.phase', '=', 'active')
+    .where('mr_details.project_id', '=', BigInt(projectId))
+    .where((where) =>
+      where.or([
+        ...(mrIid === undefined ? [] : [where('mr_details.mr_iid', '=', BigInt(mrIid))]),
+        ...(pipelineId === undefined ? [] : [where('mr_details.head_pipeline_id', '=', BigInt(pipelineId))]),
+        ...(branch === undefined
+          ? []
+          : [where('mr_details.source_branch', '=', branch), where('mr_details.resolved_target', '=', branch)]),
+      ]),
+    )
+    .orderBy('work_items.id')
+    .limit(MAX_ITEMS_OF_AN_EVENT)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+function toColumns(submission: MrSubmission) {
+  const { item_type: _, target_branch, file_actions, labels, assignees, reviewers, ...columns } = submission
+  return {
+    ...columns,
+    target_branch: target_branch ?? null,
+    // As text: given the array itself, pg would take it for a PostgreSQL array.
+    file_actions: JSON.stringify(file_actions),
+    labels: [...labels],
+    assignees: [...assignees],
+    reviewers: [...reviewers],
+  }
+}
+
+function toDetail(row: DetailRow): MrDetail {
+  return {
+    project: row.project,
+    sourceBranch: row.source_branch,
+    targetBranch: row.target_branch,
+    title: row.title,
+    description: row.description,
+    labels: row.labels,
+    assignees: row.assignees,
+    reviewers: row.reviewers,
+    autoMerge: row.auto_merge,
+    squash: row.squash,
+    removeSourceBranch: row.remove_source_branch,
+    projectId: toNumber(row.project_id),
+    resolvedTarget: row.resolved_target,
+    mrIid: toNumber(row.mr_iid),
+    webUrl: row.web_url,
+    writtenSha: row.written_sha,
+    writtenHash: row.written_hash,
+    rebuildWanted: row.rebuild_wanted,
+    headSha: row.head_sha,
+    headPipelineId: toNumber(row.head_pipeline_id),
+    headPipelineStatus: row.head_pipeline_status,
+    detailedMergeStatus: row.detailed_merge_status,
+    mergeRefusal: row.merge_refusal,
+    unsettledLooks: row.unsettled_looks,
+    mergeCommitSha: row.merge_commit_sha,
+    mergedAt: row.merged_at,
+  }
+}
+
+function toBigint(value: number | null): bigint | null {
+  return value === null ? null : BigInt(value)
+}
+
+/** GitLab's numbers are far below 2^53. */
+function toNumber(value: bigint | null): number | null {
+  return value === null ? null : Number(value)
+}
