@@ -4,6 +4,7 @@
  * database.
  */
 import { sql } from 'kysely'
+import manifest from '../../package.json' with { type: 'json' }
 import { createApi } from '../api/server.ts'
 import type { AuditEntry } from '../audit/entry.ts'
 import { createLogAudit } from '../audit/log-sink.ts'
@@ -12,12 +13,12 @@ import type { Database } from '../db/database.ts'
 import { gitlabToken } from '../gitlab/config.ts'
 import { createGitLab } from '../gitlab/create-gitlab.ts'
 import { createItemTypes } from '../item-types/index.ts'
-import { messageOf, WorkQueueError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { createWorkQueue } from '../queue/create-work-queue.ts'
 import type { AnyItemType } from '../queue/item-type.ts'
 import { createProcessingManager } from '../queue/processing-manager.ts'
 import type { Config } from './config.ts'
+import { listenFailure } from './listen-failure.ts'
 import { openProgramDatabase } from './open-database.ts'
 
 export interface Service {
@@ -49,15 +50,13 @@ export async function startService(config: Config, { log, onAudit }: ServiceOpti
     log,
     webhook: config.webhook ?? null,
     ready: () => checkDatabase(db),
+    version: manifest.version,
   })
-  try {
-    await listen(api, config.server)
-  } catch (error) {
+  const url = await listen(api, config.server).catch(async (error: unknown) => {
     await database.close()
     throw error
-  }
+  })
   manager.start()
-  const url = addressOf(api)
   log.info({ url, database: database.description, handled_types: [...itemTypes.keys()] }, 'the service is up')
 
   let stopping: Promise<void> | null = null
@@ -97,32 +96,19 @@ async function checkDatabase(db: Database): Promise<Record<string, string>> {
   try {
     await sql`select 1`.execute(db)
     return { database: 'ok' }
-  } catch (error) {
-    return { database: messageOf(error) }
+  } catch {
+    // Everybody may read this: no address, no message of the driver.
+    return { database: 'it does not answer' }
   }
 }
 
 type Api = Awaited<ReturnType<typeof createApi>>
 
-async function listen(api: Api, { host, port }: Config['server']): Promise<void> {
+async function listen(api: Api, { host, port }: Config['server']): Promise<string> {
   try {
-    await api.listen({ host, port })
+    return await api.listen({ host, port })
   } catch (error) {
     await api.close()
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
-    if (code === 'EADDRINUSE') {
-      const message = `Port ${port} on ${host} is in use. Stop what listens there, or choose another with server.port.`
-      throw new WorkQueueError('port_in_use', message, { cause: error })
-    }
-    throw new WorkQueueError('listen_failed', `The service cannot listen on ${host}:${port}: ${messageOf(error)}.`, {
-      cause: error,
-    })
+    throw listenFailure(error, host, port, 'the service')
   }
-}
-
-function addressOf(api: Api): string {
-  const [address] = api.addresses()
-  if (address === undefined) throw new Error('the server listens nowhere')
-  const host = address.family === 'IPv6' ? `[${address.address}]` : address.address
-  return `http://${host}:${address.port}`
 }

@@ -8,13 +8,13 @@ import { once } from 'node:events'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
-import { runSandbox } from '../../sandbox/gitlab/main.ts'
 import type { AuditEntry } from '../audit/entry.ts'
 import { newToken } from '../auth/token.ts'
 import { messageOf, WorkQueueError } from '../lib/errors.ts'
 import { type Service, startService } from './compose.ts'
 import { type ConfigInput, parseConfig } from './config.ts'
 import { createLog } from './log.ts'
+import { startSandbox } from './sandbox.ts'
 
 export interface LocalModeOptions {
   readonly dataDir: string
@@ -47,12 +47,8 @@ export async function startLocalMode(options: LocalModeOptions): Promise<LocalMo
   await mkdir(dataDir, { recursive: true })
   const logFile = join(dataDir, 'service.log')
   const log = createLog('info', logFile)
-  const gitlab = await runSandbox({
-    dataDir: join(dataDir, 'gitlab'),
-    host: HOST,
-    port: await choosePort(options.gitlabPort, USUAL_GITLAB_PORT),
-    log,
-  })
+  const gitlabPort = await choosePort(options.gitlabPort, USUAL_GITLAB_PORT)
+  const gitlab = await startSandbox({ dataDir: join(dataDir, 'gitlab'), port: gitlabPort, log })
   const { token, sha256 } = newToken()
   const secret = randomBytes(32).toString('hex')
   let service: Service | null = null
@@ -67,9 +63,7 @@ export async function startLocalMode(options: LocalModeOptions): Promise<LocalMo
       database: { data_dir: join(dataDir, 'postgres') },
       server: { host: HOST, port: await choosePort(options.port, USUAL_PORT) },
       auth: {
-        rules: [
-          { name: 'local', token_sha256: sha256, permissions: ['read', 'submit', 'retry', 'cancel', 'admin'] },
-        ],
+        rules: [{ name: 'local', token_sha256: sha256, permissions: ['read', 'submit', 'retry', 'cancel', 'admin'] }],
       },
       webhook: { secret },
       gitlab: { url: gitlab.url, token: gitlab.tokens.bot },

@@ -21,8 +21,33 @@ export interface OpenDatabase {
 export async function openProgramDatabase(
   { url, max_connections: maxConnections, data_dir: dataDir }: Config['database'],
   log: Log,
-  prepare: 'check' | 'migrate' = 'check',
 ): Promise<OpenDatabase> {
+  const prepare = async (db: Database) => void (await (url === undefined ? migrate(db) : checkSchema(db)))
+  const { database } = await open({ url, maxConnections, dataDir }, log, prepare)
+  return database
+}
+
+/** Brings the configured database up to this program's schema; answers the migrations that ran. */
+export async function migrateProgramDatabase(
+  { url, max_connections: maxConnections, data_dir: dataDir }: Config['database'],
+  log: Log,
+): Promise<{ readonly description: string; readonly applied: readonly string[] }> {
+  const { database, prepared } = await open({ url, maxConnections, dataDir }, log, migrate)
+  await database.close()
+  return { description: database.description, applied: prepared }
+}
+
+interface Where {
+  readonly url: string | undefined
+  readonly maxConnections: number
+  readonly dataDir: string
+}
+
+async function open<T>(
+  { url, maxConnections, dataDir }: Where,
+  log: Log,
+  prepare: (db: Database) => Promise<T>,
+): Promise<{ readonly database: OpenDatabase; readonly prepared: T }> {
   const embedded = url === undefined ? await startEmbeddedPostgres({ dataDir }) : null
   const db = openDatabase({ url: embedded?.url ?? url ?? '', maxConnections, log })
   const close = async () => {
@@ -31,13 +56,13 @@ export async function openProgramDatabase(
   }
   try {
     await assertAnswers(db, url)
-    if (prepare === 'migrate' || embedded !== null) await migrate(db)
-    else await checkSchema(db)
+    const prepared = await prepare(db)
+    const description = embedded === null ? maskUrl(url ?? '') : `embedded, in ${embedded.dataDir}`
+    return { database: { db, description, close }, prepared }
   } catch (error) {
     await close()
     throw error
   }
-  return { db, description: embedded === null ? maskUrl(url ?? '') : `embedded, in ${embedded.dataDir}`, close }
 }
 
 async function assertAnswers(db: Database, url: string | undefined): Promise<void> {

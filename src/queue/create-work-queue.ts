@@ -6,6 +6,7 @@ import type { Audit } from '../audit/entry.ts'
 import type { Database, Transaction } from '../db/database.ts'
 import { WorkQueueError } from '../lib/errors.ts'
 import type { Finding } from '../lib/finding.ts'
+import { readShape } from '../lib/read-shape.ts'
 import type { AnyItemType, IncomingEvent } from './item-type.ts'
 import { readSnapshot } from './read-snapshot.ts'
 import { listWorkItems } from './sql/list-work-items.ts'
@@ -155,15 +156,9 @@ async function runChange(db: Database, type: AnyItemType, before: WorkItem, chan
 }
 
 function readSubmission(type: AnyItemType, body: unknown): unknown {
-  const read = type.submissionSchema.safeParse(body)
-  if (read.success) return read.data
-  throw new SubmissionRejected(
-    read.error.issues.map(({ code, path, message }) => ({
-      code: code === 'custom' ? 'invalid_value' : code,
-      path: path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''),
-      message,
-    })),
-  )
+  const reading = readShape(type.submissionSchema, body, 'the submission')
+  if (!reading.ok) throw new SubmissionRejected(reading.findings)
+  return reading.value
 }
 
 function recordRefusal(audit: Audit, itemType: string, caller: string, findings: readonly Finding[]): void {

@@ -1,0 +1,37 @@
+/**
+ * GET /api/v1/work-items: one page, newest first. Items of types that the caller may not see are left out.
+ */
+import { listQuerySchema } from '../../contract/requests.ts'
+import { listAnswerSchema } from '../../contract/work-item.ts'
+import { listedView } from '../views.ts'
+import { type Api, answer, problemResponses, type RouteDependencies } from './route.ts'
+
+export function registerListWorkItems(app: Api, { queue, access }: RouteDependencies): void {
+  app.route({
+    method: 'GET',
+    url: '/work-items',
+    onRequest: access.authenticate('read'),
+    schema: {
+      operationId: 'listWorkItems',
+      tags: ['work items'],
+      summary: 'List work items, newest first',
+      description: 'All filters must fit. `next` of one answer is `before` of the request for the next page.',
+      querystring: listQuerySchema,
+      response: { 200: answer(listAnswerSchema, 'One page.'), ...problemResponses() },
+    },
+    async handler(request) {
+      const { item_type, phase, caller, search, limit, before } = request.query
+      const maySee = access.visibleTypes(request)
+      const { items, next } = await queue.list({
+        limit,
+        ...(item_type === undefined ? {} : { itemType: item_type }),
+        ...(phase === undefined ? {} : { phase }),
+        ...(caller === undefined ? {} : { callerIdentity: caller }),
+        ...(search === undefined ? {} : { search }),
+        ...(before === undefined ? {} : { before }),
+      })
+      const visible = items.filter(({ item }) => maySee(item.itemType))
+      return { items: visible.map(({ item, presentation }) => listedView(item, presentation)), next }
+    },
+  })
+}

@@ -1,0 +1,52 @@
+/**
+ * POST /api/v1/work-items: the desired state of one work item goes in. The body belongs to its item type, which reads it
+ * once and reports all faults at once; this route only finds out which type that is, and whether the caller may.
+ */
+import { z } from 'zod'
+import { submitAnswerSchema } from '../../contract/work-item.ts'
+import { readShape } from '../../lib/read-shape.ts'
+import { RequestRefused } from '../classify-error.ts'
+import { noQuery, validatorCompilerButBody } from '../validation.ts'
+import { coreView } from '../views.ts'
+import { type Api, answer, problemResponses, type RouteDependencies } from './route.ts'
+
+const BODY_LIMIT_BYTES = 8 * 1024 * 1024
+
+const bodySchema = z.looseObject({ item_type: z.string().min(1).max(100) })
+
+export function registerSubmitWorkItem(app: Api, { queue, access }: RouteDependencies): void {
+  app.route({
+    method: 'POST',
+    url: '/work-items',
+    bodyLimit: BODY_LIMIT_BYTES,
+    onRequest: access.authenticate('submit'),
+    validatorCompiler: validatorCompilerButBody,
+    schema: {
+      operationId: 'submitWorkItem',
+      tags: ['work items'],
+      summary: 'Submit the desired state of a work item',
+      description:
+        'Says what should be true; the service finds out what that means for what exists. Sending the same again is ' +
+        'harmless (`unchanged`), sending a change updates the same item, and after its end a new generation begins.',
+      querystring: noQuery,
+      body: z.xor([...queue.itemTypes.values()].map((type) => type.submissionSchema)),
+      response: {
+        200: answer(submitAnswerSchema, 'It was known: `unchanged`, `updated` or `retried`.'),
+        201: answer(submitAnswerSchema, 'A new work item: `created`.'),
+        ...problemResponses(
+          ...(['malformed_json', 'invalid_utf8', 'payload_too_large', 'unsupported_media_type'] as const),
+          ...(['submission_rejected', 'item_type_not_handled', 'busy'] as const),
+        ),
+      },
+    },
+    async handler(request, reply) {
+      const reading = readShape(bodySchema, request.body, 'the body')
+      if (!reading.ok) throw new RequestRefused(reading.findings)
+      const itemType = reading.value.item_type
+      const caller = access.require(request, 'submit', itemType)
+      const { outcome, item } = await queue.submit(itemType, request.body, caller)
+      reply.code(outcome === 'created' ? 201 : 200).header('location', `/api/v1/work-items/${item.id}`)
+      return { outcome, work_item: coreView(item) }
+    },
+  })
+}

@@ -1,0 +1,135 @@
+/**
+ * The REST API, put together: the edge of HTTP with its limits, one error shape, the routes, and the documentation. It
+ * listens nowhere by itself; whoever composes the program says where.
+ */
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import fastifyHelmet from '@fastify/helmet'
+import fastify from 'fastify'
+import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
+import type { Audit } from '../audit/entry.ts'
+import type { Authenticator } from '../auth/authenticator.ts'
+import { WorkQueueError } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
+import type { WorkQueue } from '../queue/work-queue.ts'
+import { createAccess } from './access.ts'
+import { answerClientError, sendProblem } from './errors.ts'
+import { describeApi } from './open-api.ts'
+import { shortened } from './problem.ts'
+import { registerCancelWorkItem } from './routes/cancel-work-item.ts'
+import { registerDocumentation } from './routes/documentation.ts'
+import { registerGetWorkItem } from './routes/get-work-item.ts'
+import { registerGitLabWebhook } from './routes/gitlab-webhook.ts'
+import { registerHealth } from './routes/health.ts'
+import { registerListWorkItems } from './routes/list-work-items.ts'
+import { registerRetryWorkItem } from './routes/retry-work-item.ts'
+import type { Api } from './routes/route.ts'
+import { registerSubmitWorkItem } from './routes/submit-work-item.ts'
+import { acceptJsonBodies, validatorCompiler } from './validation.ts'
+
+export interface ApiDependencies {
+  readonly queue: WorkQueue
+  readonly authenticator: Authenticator
+  readonly audit: Audit
+  readonly log: Log
+  /** null = the service takes no webhooks. */
+  readonly webhook: { readonly secret: string } | null
+  /** By dependency: `ok`, or one short sentence about what is wrong that everybody may read: no address in it. */
+  readonly ready: () => Promise<Readonly<Record<string, 'ok' | string>>>
+  readonly version: string
+  /** The process's clock, for the age of webhook signatures. */
+  readonly now?: () => Date
+}
+
+const REQUEST_TIMEOUT_MS = 30_000
+const HEADERS_TIMEOUT_MS = 10_000
+/** How often Node looks for requests that are too slow; its own 30 s would make the limits above mean little. */
+const CONNECTIONS_CHECK_MS = 1_000
+/** Everything that is small; the routes that take more say so. */
+const BODY_LIMIT_BYTES = 64 * 1024
+
+/** Ready for `inject` and `listen`. `close()` waits for requests that are being served. */
+export async function createApi(dependencies: ApiDependencies): Promise<Api> {
+  const { queue, authenticator, audit, log, webhook, ready, version, now = () => new Date() } = dependencies
+  const app: Api = fastify({
+    logger: false,
+    bodyLimit: BODY_LIMIT_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    http: { connectionsCheckingInterval: CONNECTIONS_CHECK_MS, headersTimeout: HEADERS_TIMEOUT_MS },
+    requestIdHeader: false,
+    genReqId: requestIdOf,
+    // While the server closes, requests on open connections are still served: a 503 would not be one of our problems.
+    return503OnClosing: false,
+    frameworkErrors: (error, request, reply) => void sendProblem(error, request, reply, log),
+    clientErrorHandler: answerClientError,
+  }).withTypeProvider<ZodTypeProvider>()
+
+  app.setValidatorCompiler(validatorCompiler)
+  app.setSerializerCompiler(serializerCompiler)
+  acceptJsonBodies(app)
+  app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply, log))
+  const methodsOf = collectRoutes(app)
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?', 1)[0] ?? ''
+    const methods = methodsOf(path)
+    if (methods.length > 0) reply.header('allow', methods.join(', '))
+    return sendProblem(notFound(request.method, path, methods), request, reply, log)
+  })
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id)
+    if (request.url.startsWith('/api/')) reply.header('cache-control', 'no-store')
+  })
+  app.addHook('onResponse', async (request, reply) => {
+    const { method, routeOptions, id } = request
+    const facts = { request_id: id, method, route: routeOptions.url, status: reply.statusCode }
+    log[routeOptions.url === '/healthz' ? 'debug' : 'info']({ ...facts, ms: Math.round(reply.elapsedTime) }, 'request')
+  })
+
+  await app.register(fastifyHelmet, {
+    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+  })
+  await describeApi(app, version)
+  const access = createAccess({ authenticator, audit })
+  const routes = { queue, access }
+  await app.register(async (scope: Api) => registerGitLabWebhook(scope, { queue, audit, webhook, now }), {
+    prefix: '/api/v1',
+  })
+  await app.register(
+    async (scope: Api) => {
+      registerSubmitWorkItem(scope, routes)
+      registerListWorkItems(scope, routes)
+      registerGetWorkItem(scope, routes)
+      registerRetryWorkItem(scope, routes)
+      registerCancelWorkItem(scope, routes)
+    },
+    { prefix: '/api/v1' },
+  )
+  registerHealth(app, { ready, version, log })
+  registerDocumentation(app)
+  await app.ready()
+  return app
+}
+
+/** The caller's own id where it is harmless to log, so that its trail and ours can be joined. */
+function requestIdOf(request: IncomingMessage): string {
+  const given = request.headers['x-request-id']
+  return typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : randomUUID()
+}
+
+/** Answers which methods exist for a path; call it before the routes are registered. */
+function collectRoutes(app: Api): (path: string) => readonly string[] {
+  const routes: { readonly pattern: RegExp; readonly methods: readonly string[] }[] = []
+  app.addHook('onRoute', ({ url, method }) => {
+    const pattern = new RegExp(`^${url.replace(/:[a-z]+/g, '[^/]+').replaceAll('.', '\\.')}$`)
+    routes.push({ pattern, methods: [method].flat() })
+  })
+  return (path) => [...new Set(routes.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods))]
+}
+
+function notFound(method: string, path: string, methods: readonly string[]): WorkQueueError {
+  const asked = `${method} ${shortened(path)}`
+  if (methods.length === 0) {
+    return new WorkQueueError('not_found', `There is nothing at ${asked}. All operations are described at /docs.`)
+  }
+  return new WorkQueueError('method_not_allowed', `${asked} is not possible; the address takes ${methods.join(', ')}.`)
+}
