@@ -10,6 +10,10 @@ export interface User {
   readonly username: string
   readonly name: string
   readonly bot: boolean
+  /** Sees and may do everything. */
+  readonly admin: boolean
+  readonly email: string
+  readonly createdAt: string
 }
 
 export interface Token {
@@ -23,6 +27,7 @@ export interface ProtectedBranch {
   readonly name: string
   readonly pushAccessLevel: number
   readonly mergeAccessLevel: number
+  readonly allowForcePush?: boolean
 }
 
 export interface Project {
@@ -34,6 +39,11 @@ export interface Project {
   squashOption: 'never' | 'always' | 'default_on' | 'default_off'
   onlyAllowMergeIfPipelineSucceeds: boolean
   allowMergeOnSkippedPipeline: boolean
+  removeSourceBranchAfterMerge: boolean
+  mergeRequestsEnabled: boolean
+  description: string
+  /** True until the first push. */
+  emptyRepo: boolean
   approvalsRequired: number
   protectedBranches: ProtectedBranch[]
   /** By user id: 10 guest, 20 reporter, 30 developer, 40 maintainer, 50 owner. Others do not see the project. */
@@ -54,6 +64,8 @@ export interface Hook {
   readonly jobEvents: boolean
   readonly noteEvents: boolean
   readonly pushEvents: boolean
+  /** The project's own when left out. */
+  readonly createdAt?: string
 }
 
 export type MergeStatus = 'unchecked' | 'checking' | 'can_be_merged' | 'cannot_be_merged' | 'cannot_be_merged_recheck'
@@ -91,8 +103,20 @@ export interface MergeRequest {
   closedById: number | null
   preparedAt: string | null
   rebaseInProgress: boolean
+  /** Set while the request merges by itself once its pipeline is green. */
+  autoMerge: AutoMerge | null
+  /** Number of changed files as GitLab writes it; null while the request is being prepared or has no commits. */
+  changesCount: string | null
   /** Merge base and target head when last merged or diffed; kept for merged requests, whose branch may be gone. */
   diffRefs: { baseSha: string; startSha: string; headSha: string } | null
+}
+
+export interface AutoMerge {
+  readonly userId: number
+  readonly squash: boolean
+  readonly shouldRemoveSourceBranch: boolean | null
+  readonly mergeCommitMessage: string | null
+  readonly squashCommitMessage: string | null
 }
 
 export interface Note {
@@ -122,6 +146,8 @@ export interface Pipeline {
   /** Set for merge request pipelines. */
   readonly mergeRequestIid: number | null
   readonly beforeSha: string
+  /** In order; from the configuration at `sha`. */
+  readonly stages: readonly string[]
   status: PipelineStatus
   yamlErrors: string | null
   readonly createdAt: string
@@ -130,10 +156,29 @@ export interface Pipeline {
   finishedAt: string | null
 }
 
+export interface JobOutcome {
+  readonly status: 'success' | 'failed'
+  /** Null for a success. */
+  readonly failureReason: string | null
+  /** Printed instead of the job's own log. */
+  readonly log: string | null
+}
+
+/** What a job does when it runs, as `.sandbox-ci.yml` says; kept with the job, so a restart needs no repository. */
+export interface JobScript {
+  readonly when: 'on_success' | 'on_failure' | 'always' | 'manual'
+  readonly seconds: number
+  readonly interruptible: boolean
+  readonly log: string
+  /** By attempt; the last entry repeats. Never empty. */
+  readonly outcomes: readonly JobOutcome[]
+}
+
 export interface Job {
   readonly id: number
   readonly projectId: number
   readonly pipelineId: number
+  readonly userId: number
   readonly name: string
   readonly stage: string
   status: JobStatus
@@ -144,7 +189,10 @@ export interface Job {
   retried: boolean
   /** Which attempt of this job name in this pipeline it is, from 1. */
   readonly attempt: number
+  readonly script: JobScript
   readonly createdAt: string
+  /** When it became pending. */
+  queuedAt: string | null
   startedAt: string | null
   finishedAt: string | null
 }
@@ -169,6 +217,8 @@ export interface Push {
   /** 40 zeros: the branch is gone. */
   readonly after: string
   readonly userId: number
+  /** How many branches the same `git push` changed; 1 when left out. */
+  readonly branchesInPush?: number
 }
 
 /** The signals. Listeners run in the order they were added, synchronously, after the record was changed. */

@@ -1,0 +1,222 @@
+/**
+ * Merging: the checks in GitLab's order, the git work by the project's merge method, and what follows (target push, source
+ * branch removal). Also the merge that waits for a green pipeline.
+ */
+import type { SandboxContext } from '../context.ts'
+import { methodNotAllowed, refusal, unauthorized } from '../errors.ts'
+import { mergeTree } from '../git/merge.ts'
+import { branchHead, mergeBase, type Repository, ZERO_SHA } from '../git/repository.ts'
+import { type Identity, moveBranch, writeCommit } from '../git/write.ts'
+import { isProtected, mayMerge } from '../protection.ts'
+import { recordPush } from '../pushes.ts'
+import type { AutoMerge, MergeRequest, Project, User } from '../state.ts'
+import { markMerged, touch } from './changes.ts'
+import { checkNow } from './mergeability.ts'
+import { headPipeline, mergeBlocker } from './status.ts'
+
+const REMOVE_BRANCH_DELAY_MS = 100
+
+export interface MergeOptions extends Omit<AutoMerge, 'userId' | 'squash'> {
+  readonly sha: string | null
+  readonly squash: boolean | null
+  readonly autoMerge: boolean
+}
+
+export function identityOf(user: User): Identity {
+  return { name: user.name, email: user.email }
+}
+
+function mergeMessage(project: Project, mergeRequest: MergeRequest): string {
+  return [
+    `Merge branch '${mergeRequest.sourceBranch}' into '${mergeRequest.targetBranch}'`,
+    mergeRequest.title,
+    `See merge request ${project.pathWithNamespace}!${mergeRequest.iid}`,
+  ].join('\n\n')
+}
+
+interface MergeResult {
+  /** What the target branch becomes. */
+  readonly tip: string
+  readonly mergeCommit: string | null
+  readonly squashCommit: string | null
+}
+
+/** Writes the commits of a merge; null when git cannot merge the two sides. */
+async function writeMerge(
+  context: SandboxContext,
+  project: Project,
+  mergeRequest: MergeRequest,
+  wish: AutoMerge,
+  target: string,
+): Promise<MergeResult | null> {
+  const repo = context.git(project)
+  const user = context.findUser(wish.userId)
+  const author = context.findUser(mergeRequest.authorId)
+  if (!user || !author) return null
+  const date = context.clock.now()
+  const committer = identityOf(user)
+  let head = mergeRequest.sha
+  if (wish.squash) {
+    const base = await mergeBase(repo, target, head)
+    if (base === null) return null
+    const message = wish.squashCommitMessage ?? mergeRequest.title
+    const tree = `${head}^{tree}`
+    head = await writeCommit(repo, { tree, parents: [base], message, author: identityOf(author), committer, date })
+  }
+  const squashCommit = wish.squash ? head : null
+  if (project.mergeMethod === 'ff') return { tip: head, mergeCommit: null, squashCommit }
+  const tree = await mergeTree(repo, target, head)
+  if (tree === null) return null
+  const message = wish.mergeCommitMessage ?? mergeMessage(project, mergeRequest)
+  const mergeCommit = await writeCommit(repo, {
+    tree,
+    parents: [target, head],
+    message,
+    author: committer,
+    committer,
+    date,
+  })
+  return { tip: mergeCommit, mergeCommit, squashCommit }
+}
+
+function removeSourceBranchLater(
+  context: SandboxContext,
+  project: Project,
+  mergeRequest: MergeRequest,
+  userId: number,
+) {
+  if (!(mergeRequest.shouldRemoveSourceBranch ?? mergeRequest.forceRemoveSourceBranch)) return
+  const branch = mergeRequest.sourceBranch
+  if (branch === project.defaultBranch || isProtected(project, branch)) return
+  context.later(REMOVE_BRANCH_DELAY_MS, 'remove source branch', () =>
+    context.exclusive(project, async () => {
+      // Commits that came after the merge are not lost: the branch goes only while it is what was merged.
+      const gone = await moveBranch(context.git(project), branch, mergeRequest.sha, ZERO_SHA)
+      if (gone) recordPush(context, { project, branch, before: mergeRequest.sha, after: ZERO_SHA, userId })
+    }),
+  )
+}
+
+async function performMerge(context: SandboxContext, project: Project, mergeRequest: MergeRequest, wish: AutoMerge) {
+  const repo = context.git(project)
+  const branch = mergeRequest.targetBranch
+  const before = await branchHead(repo, branch)
+  mergeRequest.state = 'locked'
+  const result = before === null ? null : await writeMerge(context, project, mergeRequest, wish, before)
+  if (before === null || result === null || !(await moveBranch(repo, branch, before, result.tip))) {
+    mergeRequest.state = 'opened'
+    mergeRequest.mergeError = 'Something went wrong during merge: the source branch could not be merged.'
+    touch(context, mergeRequest)
+    throw refusal(422, 'Branch cannot be merged')
+  }
+  mergeRequest.mergeCommitSha = result.mergeCommit
+  mergeRequest.squashCommitSha = result.squashCommit
+  mergeRequest.shouldRemoveSourceBranch = wish.shouldRemoveSourceBranch ?? mergeRequest.shouldRemoveSourceBranch
+  markMerged(context, mergeRequest, wish.userId)
+  recordPush(context, { project, branch, before, after: result.tip, userId: wish.userId })
+  removeSourceBranchLater(context, project, mergeRequest, wish.userId)
+}
+
+function shouldSquash(project: Project, mergeRequest: MergeRequest, asked: boolean | null): boolean {
+  if (project.squashOption === 'always') return true
+  return project.squashOption !== 'never' && (asked ?? mergeRequest.squash)
+}
+
+/** Reasons that pass without anybody changing the request: an automatic merge may wait for these. */
+const PASSING = ['ci_still_running', 'not_approved']
+
+function pipelineRuns(context: SandboxContext, mergeRequest: MergeRequest): boolean {
+  const pipeline = headPipeline(context, mergeRequest)
+  const alive = ['created', 'pending', 'running', 'waiting_for_resource', 'preparing', 'scheduled']
+  return pipeline !== null && pipeline.sha === mergeRequest.sha && alive.includes(pipeline.status)
+}
+
+/** `PUT …/merge`. Call inside `exclusive`. Throws ApiError 401, 405, 409 or 422, in GitLab's order. */
+export async function mergeMergeRequest(
+  context: SandboxContext,
+  project: Project,
+  mergeRequest: MergeRequest,
+  user: User,
+  options: MergeOptions,
+): Promise<void> {
+  if (!mayMerge(context, project, user, mergeRequest.targetBranch)) throw unauthorized()
+  requireHead(mergeRequest, options.sha)
+  if (mergeRequest.preparedAt === null) throw methodNotAllowed()
+  await checkNow(context, project, mergeRequest)
+  const blocker = await mergeBlocker(context, project, mergeRequest)
+  const wish: AutoMerge = {
+    userId: user.id,
+    squash: shouldSquash(project, mergeRequest, options.squash),
+    shouldRemoveSourceBranch: options.shouldRemoveSourceBranch,
+    mergeCommitMessage: options.mergeCommitMessage,
+    squashCommitMessage: options.squashCommitMessage,
+  }
+  const waits = blocker === null ? pipelineRuns(context, mergeRequest) : PASSING.includes(blocker)
+  if (options.autoMerge && waits) {
+    mergeRequest.autoMerge = wish
+    mergeRequest.shouldRemoveSourceBranch = wish.shouldRemoveSourceBranch ?? mergeRequest.shouldRemoveSourceBranch
+    touch(context, mergeRequest)
+    const changes = { merge_when_pipeline_succeeds: { previous: false, current: true } }
+    context.signals.emit('merge_request', { mergeRequest, action: 'update', userId: user.id, changes })
+    return
+  }
+  if (blocker !== null) throw methodNotAllowed()
+  await performMerge(context, project, mergeRequest, wish)
+}
+
+/** 409 unless `sha` is absent or the head. */
+export function requireHead(mergeRequest: MergeRequest, sha: string | null): void {
+  if (sha === null || sha === mergeRequest.sha) return
+  throw refusal(409, `SHA does not match HEAD of source branch: ${mergeRequest.sha}`)
+}
+
+async function tryAutoMerge(context: SandboxContext, project: Project, mergeRequest: MergeRequest): Promise<void> {
+  const wish = mergeRequest.autoMerge
+  if (wish === null || mergeRequest.state !== 'opened' || pipelineRuns(context, mergeRequest)) return
+  await checkNow(context, project, mergeRequest)
+  if ((await mergeBlocker(context, project, mergeRequest)) === null) {
+    await performMerge(context, project, mergeRequest, wish)
+  }
+}
+
+/** Lets waiting automatic merges look again whenever a pipeline ends or an approval comes. */
+export function startAutoMerge(context: SandboxContext): void {
+  const look = (mergeRequest: MergeRequest) => {
+    const project = context.findProject(mergeRequest.projectId)
+    if (!project || mergeRequest.autoMerge === null) return
+    context.later(0, 'merge automatically', () =>
+      context.exclusive(project, () => tryAutoMerge(context, project, mergeRequest)),
+    )
+  }
+  context.signals.on('pipeline', ({ pipeline }) => {
+    for (const mergeRequest of context.state.mergeRequests) {
+      if (mergeRequest.projectId === pipeline.projectId && mergeRequest.sha === pipeline.sha) look(mergeRequest)
+    }
+  })
+  context.signals.on('merge_request', ({ mergeRequest }) => look(mergeRequest))
+}
+
+/** The commit that a merge would make, for `GET …/merge_ref`; null when the two sides conflict. */
+export async function writeMergeRef(
+  context: SandboxContext,
+  project: Project,
+  mergeRequest: MergeRequest,
+): Promise<string | null> {
+  const repo: Repository = context.git(project)
+  const target = await branchHead(repo, mergeRequest.targetBranch)
+  const author = context.findUser(mergeRequest.authorId)
+  const tree = target === null ? null : await mergeTree(repo, target, mergeRequest.sha)
+  if (target === null || tree === null || !author) return null
+  const identity = identityOf(author)
+  const sha = await writeCommit(repo, {
+    tree,
+    parents: [target, mergeRequest.sha],
+    message: `Merge commit '${mergeRequest.sha}' into ${mergeRequest.targetBranch}`,
+    author: identity,
+    committer: identity,
+    // A fixed date: the same two sides give the same commit however often it is asked for.
+    date: new Date(mergeRequest.createdAt),
+  })
+  await repo.run(['update-ref', `refs/merge-requests/${mergeRequest.iid}/merge`, sha])
+  return sha
+}

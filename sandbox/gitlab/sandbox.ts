@@ -1,0 +1,210 @@
+/**
+ * Puts the sandbox GitLab together: opens its records and repositories as a SandboxContext, starts the background parts
+ * (pipelines, webhooks), registers every route module, and listens. What was under way when the last process ended
+ * (checks, rebases, refreshes after a push) is settled at the start.
+ */
+
+import type { AddressInfo } from 'node:net'
+import { resolve } from 'node:path'
+import { messageOf } from '../../src/lib/errors.ts'
+import { type Log, silentLog } from '../../src/lib/log.ts'
+import { hashToken, OWNER } from './auth.ts'
+import { startCi } from './ci/engine.ts'
+import { registerCiRoutes } from './ci/routes.ts'
+import { type Clock, createRealClock, type SandboxContext, type TimerHandle } from './context.ts'
+import { openRepository, type Repository } from './git/repository.ts'
+import { registerGitHttp } from './git-http.ts'
+import { startAutoMerge } from './merge-requests/merge.ts'
+import { settleMergeRequests } from './merge-requests/settle.ts'
+import { registerPages } from './pages/routes.ts'
+import { repositoryDirectory } from './projects.ts'
+import { registerApprovalRoutes } from './routes/approvals.ts'
+import { registerBranchRoutes } from './routes/branches.ts'
+import { registerCommitRoutes } from './routes/commits.ts'
+import { registerDiffRoutes } from './routes/diffs.ts'
+import { registerFileRoutes } from './routes/files.ts'
+import { registerInstanceRoutes } from './routes/instance.ts'
+import { registerMergeRequestRoutes } from './routes/merge-requests.ts'
+import { registerNoteRoutes } from './routes/notes.ts'
+import { registerProjectRoutes } from './routes/projects.ts'
+import { buildServer } from './server.ts'
+import { Signals } from './state.ts'
+import { openStore } from './store.ts'
+import { startWebhooks } from './webhooks/deliver.ts'
+import { registerHookRoutes } from './webhooks/routes.ts'
+
+export interface SandboxOptions {
+  readonly dataDir: string
+  readonly clock?: Clock
+  readonly timeScale?: number
+  readonly log?: Log
+}
+
+/** A context with its end: `close` cancels what waits, waits for what runs, and writes the records. */
+export interface OpenSandbox extends SandboxContext {
+  /** Resolves when no background task runs; those still waiting for their time do not count. */
+  idle(): Promise<void>
+  close(): Promise<void>
+}
+
+interface Background {
+  later: SandboxContext['later']
+  idle(): Promise<void>
+  stop(): Promise<void>
+}
+
+function createBackground(clock: Clock, timeScale: number, log: Log): Background {
+  const waiting = new Set<TimerHandle>()
+  const running = new Set<Promise<void>>()
+  let stopped = false
+  const idle = async () => {
+    while (running.size > 0) await Promise.all(running)
+  }
+  return {
+    later(ms, what, task) {
+      if (stopped) return
+      const handle = clock.setTimeout(() => {
+        waiting.delete(handle)
+        const run = (async () => task())()
+          .catch((error) => log.error({ what, error: String(error) }, 'sandbox background task failed'))
+          .finally(() => running.delete(run))
+        running.add(run)
+      }, ms / timeScale)
+      waiting.add(handle)
+    },
+    idle,
+    async stop() {
+      stopped = true
+      for (const handle of waiting) clock.clearTimeout(handle)
+      waiting.clear()
+      await idle()
+    },
+  }
+}
+
+function createExclusive(): SandboxContext['exclusive'] {
+  const tails = new Map<number, Promise<unknown>>()
+  return (project, run) => {
+    const before = tails.get(project.id) ?? Promise.resolve()
+    const mine = before.then(run, run)
+    tails.set(
+      project.id,
+      mine.catch(() => {}),
+    )
+    return mine
+  }
+}
+
+/** Opens the sandbox of `dataDir` without a server. */
+export function createSandboxGitLab(options: SandboxOptions): OpenSandbox {
+  const { clock = createRealClock(), timeScale = 1, log = silentLog } = options
+  const dataDir = resolve(options.dataDir)
+  const store = openStore(dataDir, log)
+  const { state } = store
+  const repositories = new Map<number, Repository>()
+  const background = createBackground(clock, timeScale, log)
+  const context: OpenSandbox = {
+    dataDir,
+    state,
+    signals: new Signals(),
+    clock,
+    timeScale,
+    log,
+    externalUrl: 'http://127.0.0.1',
+    nextId: () => state.nextId++,
+    timestamp: () => clock.now().toISOString(),
+    save: store.save,
+    flush: store.flush,
+    git(project) {
+      const repository = repositories.get(project.id) ?? openRepository(repositoryDirectory(dataDir, project))
+      repositories.set(project.id, repository)
+      return repository
+    },
+    exclusive: createExclusive(),
+    later: background.later,
+    idle: background.idle,
+    findProject(idOrPath) {
+      const text = String(idOrPath)
+      const id = /^\d+$/.test(text) ? Number(text) : null
+      const path = text.toLowerCase()
+      const fits = (project: (typeof state.projects)[number]) =>
+        id === null ? project.pathWithNamespace.toLowerCase() === path : project.id === id
+      return state.projects.find(fits) ?? null
+    },
+    findMergeRequest: (projectId, iid) =>
+      state.mergeRequests.find((candidate) => candidate.projectId === projectId && candidate.iid === iid) ?? null,
+    findUser: (id) => state.users.find((user) => user.id === id) ?? null,
+    findUserByName: (name) => state.users.find((user) => user.username.toLowerCase() === name.toLowerCase()) ?? null,
+    userOf(token) {
+      const sha256 = hashToken(token)
+      const record = state.tokens.find((candidate) => candidate.sha256 === sha256)
+      return record ? context.findUser(record.userId) : null
+    },
+    accessLevel: (project, user) => (user.admin ? OWNER : (project.members[user.id] ?? 0)),
+    async close() {
+      await background.stop()
+      for (const repository of repositories.values()) await repository.objects.close()
+      await store.flush()
+    },
+  }
+  context.signals.setMaxListeners(0)
+  return context
+}
+
+export interface ServerOptions extends SandboxOptions {
+  readonly host?: string
+  /** 0 (the default): any free port. */
+  readonly port?: number
+}
+
+export interface RunningSandbox {
+  readonly url: string
+  readonly context: OpenSandbox
+  close(): Promise<void>
+}
+
+/** Starts the whole sandbox; resolves once it listens. Rejects when the port is taken. */
+export async function startSandboxGitLab(options: ServerOptions): Promise<RunningSandbox> {
+  const context = createSandboxGitLab(options)
+  const app = buildServer(context.log)
+  const api = [
+    registerInstanceRoutes,
+    registerProjectRoutes,
+    registerBranchRoutes,
+    registerCommitRoutes,
+    registerFileRoutes,
+    registerMergeRequestRoutes,
+    registerApprovalRoutes,
+    registerDiffRoutes,
+    registerNoteRoutes,
+    registerCiRoutes,
+    registerHookRoutes,
+    registerPages,
+    registerGitHttp,
+  ]
+  for (const register of api) await register(app, context)
+  const { host = '127.0.0.1', port = 0 } = options
+  try {
+    await app.listen({ host, port })
+  } catch (error) {
+    await app.close()
+    await context.close()
+    const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+    const reason = taken ? `port ${port} is in use` : messageOf(error)
+    throw new Error(`the sandbox GitLab cannot listen on ${host}: ${reason}`, { cause: error })
+  }
+  const address = app.server.address() as AddressInfo
+  context.externalUrl = `http://${host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host}:${address.port}`
+  const parts = [startCi(context), startWebhooks(context)]
+  startAutoMerge(context)
+  settleMergeRequests(context)
+  return {
+    url: context.externalUrl,
+    context,
+    async close() {
+      await app.close()
+      for (const part of parts) await part.stop()
+      await context.close()
+    },
+  }
+}
