@@ -7,6 +7,8 @@ import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { parseConfig } from '../src/app/config.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
@@ -76,3 +78,27 @@ test('the index lists every decision once', async () => {
   const listed = [...index.matchAll(/^\| \[\d{4}\]\(([^)]+)\)/gm)].map(([, file]) => file)
   expect(listed.toSorted()).toEqual(decisions.toSorted())
 })
+
+test('the configuration in the operations guide is valid, and every key is explained', async () => {
+  const guide = await readFile(join(ROOT, 'docs/operations.md'), 'utf8')
+  const [, yaml = ''] = /```yaml\n([\s\S]*?)```/.exec(guide) ?? []
+  const config = parseConfig(parse(yaml), {}, 'docs/operations.md')
+  const explained = new Set(
+    [...guide.matchAll(/`([a-z_]+(?:\[\])?(?:\.[a-z_0-9]+(?:\[\])?)*)`/g)].map(([, key]) => key),
+  )
+  expect(keysOf(config).filter((key) => !explained.has(key))).toEqual([])
+})
+
+/** `a.b`, `list[].c`: the paths of all values that are no objects. */
+function keysOf(value: object, prefix = ''): string[] {
+  return Object.entries(value).flatMap(([name, inner]: [string, unknown]) => {
+    const key = `${prefix}${name}`
+    if (Array.isArray(inner) && inner.some((entry) => typeof entry === 'object')) {
+      return inner.flatMap((entry: object) => keysOf(entry, `${key}[].`))
+    }
+    if (typeof inner === 'object' && inner !== null && !Array.isArray(inner) && !(inner instanceof Date)) {
+      return keysOf(inner, `${key}.`)
+    }
+    return [key]
+  })
+}

@@ -66,7 +66,7 @@ describe('the item type of the guide', () => {
     expect(end.resolution).toBe('deleted')
     expect(branches.has('old')).toBe(false)
     const { presentation } = await running.queue.get(item.id)
-    expect(presentation.detail).toMatchObject({ branch: 'old', deleted_sha: BRANCH.sha })
+    expect(presentation.detail).toMatchObject({ branch: 'old', head_sha: BRANCH.sha })
   })
 
   test('leaves a protected branch alone and fails with the reason', async () => {

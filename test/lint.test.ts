@@ -30,6 +30,7 @@ const BREACHES: readonly [rule: string, file: string, source: string][] = [
   ],
   ['switch', 'switch.ts', `import { phase } from './port.ts'\nswitch (phase) { case 'a': console.log(1) }`],
   ['noConsole', 'console.ts', `console.log(1)`],
+  ['noProcessEnv', 'env.ts', `export const home = process.env['HOME']`],
   ['noExplicitAny', 'any.ts', `export function any(x: any) { return x }`],
   ['noNonNullAssertion', 'non-null.ts', `export const first = [1][0]!`],
   ['noDefaultExport', 'default.ts', `export default 1`],

@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -231,6 +233,29 @@ test('a compressed request is understood', async () => {
   const body = Buffer.from(await response.arrayBuffer())
   expect(response.headers.get('content-type')).toBe('application/x-git-upload-pack-result')
   expect(body.includes('PACK')).toBe(true)
+})
+
+test('a client that goes away in the middle of a push leaves the project usable', async () => {
+  const commands = packet(`${ZERO_SHA} ${'1'.repeat(40)} refs/heads/broken\0report-status side-band-64k`)
+  const request = connect(Number(new URL(base).port), '127.0.0.1')
+  await once(request, 'connect')
+  request.write(
+    [
+      'POST /group/sub/widgets.git/git-receive-pack HTTP/1.1',
+      'host: sandbox',
+      `authorization: Basic ${Buffer.from(`any:${TEST_TOKEN}`).toString('base64')}`,
+      'content-type: application/x-git-receive-pack-request',
+      'content-length: 100000',
+      '',
+      '',
+    ].join('\r\n'),
+  )
+  request.write(Buffer.concat([commands, Buffer.from('0000PACK')]))
+  request.destroy()
+  const directory = await clone()
+  await commit(directory, 'a.txt', 'a')
+  await git(directory, 'push', '--quiet', 'origin', 'HEAD:after')
+  expect(pushes).toMatchObject([{ branch: 'after' }])
 })
 
 test('a push request that is none is refused', async () => {

@@ -5,6 +5,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { DEVELOPER, REPORTER } from './auth.ts'
@@ -36,10 +37,7 @@ export function registerGitHttp(app: FastifyInstance, context: SandboxContext): 
   // The pages own `/*`; this tells git's requests from a browser's before routes are matched.
   app.addConstraintStrategy({
     name: 'git',
-    storage() {
-      const handlers = new Map<unknown, Parameters<ReturnType<typeof this.storage>['set']>[1]>()
-      return { get: (key) => handlers.get(key) ?? null, set: (key, handler) => void handlers.set(key, handler) }
-    },
+    storage: () => new Map(),
     deriveConstraint: (request: { url?: string | undefined }) =>
       SERVICE_PATH.test((request.url ?? '').split('?')[0] ?? '') ? 'git' : undefined,
   })
@@ -118,7 +116,8 @@ async function receive(
     const config = needsFastForward(context, project, user, commands) ? ['receive.denyNonFastForwards=true'] : []
     const git = startGit(context, project, request, 'receive-pack', [], config)
     const output = collect(git)
-    if (git.stdin) Readable.from(chained(head, rest)).pipe(git.stdin)
+    // A client that goes away in the middle must not leave git waiting for the rest.
+    if (git.stdin) pipeline(Readable.from(chained(head, rest)), git.stdin).catch(() => git.kill())
     const answered = await output
     const pushes = await pushesOf(context, project, user, commands)
     await settleEmptyProject(context, project, pushes)
@@ -143,7 +142,7 @@ function authorize(context: SandboxContext, request: FastifyRequest, path: strin
   if (encoded === '' || user === null) {
     throw new Refusal(401, 'HTTP Basic: Access denied. Give any user name, and an access token as the password.')
   }
-  const project = context.findProject(decodeURIComponent(path))
+  const project = context.findProject(path)
   const level = project === null ? 0 : context.accessLevel(project, user)
   if (project === null || level === 0) {
     throw new Refusal(

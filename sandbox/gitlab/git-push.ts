@@ -51,7 +51,7 @@ export async function readPushRequest(body: Readable): Promise<PushRequest> {
 }
 
 /** The branch a reference names; null for tags and everything else. */
-export function branchOfRef(ref: string): string | null {
+function branchOfRef(ref: string): string | null {
   return ref.startsWith('refs/heads/') ? ref.slice('refs/heads/'.length) : null
 }
 

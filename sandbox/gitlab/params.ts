@@ -38,6 +38,9 @@ export const flag = z.preprocess((value) => {
   return value
 }, z.boolean())
 
+/** A point in time in any form JavaScript reads. */
+export const time = z.string().refine((value) => !Number.isNaN(Date.parse(value)))
+
 /** `a,b`, `['a', 'b']` or nothing: GitLab takes lists of names in both spellings. */
 export const nameList = z.preprocess((value) => {
   if (value === null || value === '') return []

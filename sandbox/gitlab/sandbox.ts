@@ -182,6 +182,10 @@ export async function startSandboxGitLab(options: ServerOptions): Promise<Runnin
     registerPages,
     registerGitHttp,
   ]
+  // What was answered is kept: an answer to a write goes out after the records are on disk.
+  app.addHook('onSend', async (request) => {
+    if (request.method !== 'GET' && request.method !== 'HEAD') await context.flush()
+  })
   for (const register of api) await register(app, context)
   const { host = '127.0.0.1', port = 0 } = options
   try {

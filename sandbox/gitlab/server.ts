@@ -75,6 +75,7 @@ export function buildServer(log: Log): FastifyInstance {
   const app = Fastify({
     logger: false,
     bodyLimit: BODY_LIMIT,
+    http: { maxHeaderSize: 65_536 },
     // GitLab's sizes: a path or branch may be some thousand characters once encoded.
     routerOptions: { maxParamLength: 8_192, querystringParser: (text) => parseForm(text) },
     forceCloseConnections: true,
@@ -95,6 +96,12 @@ export function buildServer(log: Log): FastifyInstance {
       parseMultipart(body, String(request.headers['content-type'])),
   )
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async () => ({}))
+  // GitLab names no charset for JSON, and there are clients that compare the whole header.
+  app.addHook('onSend', async (_request, reply, payload) => {
+    if (String(reply.getHeader('content-type')).startsWith('application/json'))
+      reply.header('content-type', 'application/json')
+    return payload
+  })
   installErrorHandling(app, log)
   return app
 }

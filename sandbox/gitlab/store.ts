@@ -14,7 +14,9 @@ export function emptyState(): State {
 
 export interface Store {
   readonly state: State
+  /** Says that records changed. */
   save(): void
+  /** Resolves when every change so far is on disk; rejects when it could not be written. */
   flush(): Promise<void>
 }
 
@@ -35,34 +37,54 @@ export function openStore(dataDir: string, log: Log = silentLog): Store {
   mkdirSync(dataDir, { recursive: true })
   const file = join(dataDir, 'state.json')
   const state = readState(file)
-  let dirty = false
-  let writing: Promise<void> | null = null
+  /** How often records changed, and how many of these changes are on disk. */
+  let changes = 0
+  let written = 0
+  let writing = false
+  let waiting: { readonly changes: number; resolve(): void; reject(error: unknown): void }[] = []
 
   async function write(): Promise<void> {
     // One turn of the event loop gathers the changes of one request.
     await new Promise((resolve) => setImmediate(resolve))
-    while (dirty) {
-      dirty = false
-      await writeFile(`${file}.tmp`, JSON.stringify(state), { mode: 0o600 })
-      await rename(`${file}.tmp`, file)
+    const included = changes
+    await writeFile(`${file}.tmp`, JSON.stringify(state), { mode: 0o600 })
+    await rename(`${file}.tmp`, file)
+    written = included
+  }
+
+  async function writeAll(): Promise<void> {
+    try {
+      while (written < changes) {
+        await write()
+        for (const waiter of waiting) if (waiter.changes <= written) waiter.resolve()
+        waiting = waiting.filter((waiter) => waiter.changes > written)
+      }
+    } catch (error) {
+      log.error({ error: String(error), file }, 'sandbox state not written')
+      for (const waiter of waiting.splice(0)) waiter.reject(error)
+    } finally {
+      writing = false
     }
   }
 
-  function save(): void {
-    dirty = true
-    writing ??= write()
-      .catch((error) => log.error({ error: String(error), file }, 'sandbox state not written'))
-      .finally(() => {
-        writing = null
-      })
+  function start(): void {
+    if (writing) return
+    writing = true
+    void writeAll()
   }
 
   return {
     state,
-    save,
-    async flush() {
-      if (dirty) save()
-      await writing
+    save() {
+      changes += 1
+      start()
+    },
+    flush() {
+      if (written >= changes) return Promise.resolve()
+      return new Promise((resolve, reject) => {
+        waiting.push({ changes, resolve, reject })
+        start()
+      })
     },
   }
 }

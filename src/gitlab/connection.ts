@@ -54,7 +54,7 @@ export function readAnswer<T>(schema: z.ZodType<T>, answer: unknown, call: strin
   throw unexpectedAnswerError(call, `${issue?.path.join('.') || 'the whole of it'}: ${issue?.message}`)
 }
 
-/** null in place of a 404. */
+/** null in place of a 404, and of nothing else: an answer must have been read by then. */
 export async function orNull<T>(answer: Promise<T>): Promise<T | null> {
   try {
     return await answer
@@ -119,7 +119,7 @@ async function readText(response: Response, call: GitLabCall): Promise<string> {
 }
 
 function parse(response: Response, text: string, call: GitLabCall): FormattedResponse['body'] {
-  if (response.status === 204 || text === '') return null
+  if (response.status === 204) return null
   if (!response.headers.get('content-type')?.includes('json')) return text
   try {
     return JSON.parse(text) as Record<string, unknown>

@@ -46,8 +46,8 @@ export function mergeRequestCalls(connection: Connection): MergeRequestCalls {
     },
 
     async getMergeRequest(projectId, iid, call) {
-      const answer = await orNull(connection(MergeRequests, call).show(projectId, iid))
-      return answer === null ? null : readAnswer(mergeRequestSchema, answer, 'the question for a merge request')
+      const answer = connection(MergeRequests, call).show(projectId, iid)
+      return orNull(answer.then((body) => readAnswer(mergeRequestSchema, body, 'the question for a merge request')))
     },
 
     async updateMergeRequest(projectId, iid, changes, call) {

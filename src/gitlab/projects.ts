@@ -7,8 +7,8 @@ import { projectSchema, usersSchema } from './schema.ts'
 export function projectCalls(connection: Connection): Pick<GitLab, 'getProject' | 'getUserId'> {
   return {
     async getProject(project, call) {
-      const answer = await orNull(connection(Projects, call).show(project))
-      return answer === null ? null : readAnswer(projectSchema, answer, 'the question for a project')
+      const answer = connection(Projects, call).show(project)
+      return orNull(answer.then((body) => readAnswer(projectSchema, body, 'the question for a project')))
     },
 
     async getUserId(username, call) {

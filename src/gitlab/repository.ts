@@ -11,8 +11,8 @@ export function repositoryCalls(
 ): Pick<GitLab, 'getBranch' | 'deleteBranch' | 'listTree' | 'createCommit' | 'compare'> {
   return {
     async getBranch(projectId, branch, call) {
-      const answer = await orNull(connection(Branches, call).show(projectId, branch))
-      return answer === null ? null : readAnswer(branchSchema, answer, 'the question for a branch')
+      const answer = connection(Branches, call).show(projectId, branch)
+      return orNull(answer.then((body) => readAnswer(branchSchema, body, 'the question for a branch')))
     },
 
     async deleteBranch(projectId, branch, call) {
@@ -21,14 +21,12 @@ export function repositoryCalls(
     },
 
     async listTree(projectId, directory, ref, call) {
-      const answer = await orNull(
-        connection(Repositories, call).allRepositoryTrees(projectId, {
-          ref,
-          perPage: PAGE_SIZE,
-          ...(directory === '' ? {} : { path: directory }),
-        }),
-      )
-      return answer === null ? [] : readAnswer(treeSchema, answer, 'the question for a directory')
+      const answer = connection(Repositories, call).allRepositoryTrees(projectId, {
+        ref,
+        perPage: PAGE_SIZE,
+        ...(directory === '' ? {} : { path: directory }),
+      })
+      return (await orNull(answer.then((body) => readAnswer(treeSchema, body, 'the question for a directory')))) ?? []
     },
 
     async createCommit(projectId, { branch, startSha, message, actions, force }, call) {

@@ -81,9 +81,9 @@ function matchAt(pattern: RegExp, text: string, at: number): number | null {
 
 function describe(text: string, at: number, state: State): JsonFault {
   const before = text.slice(0, at)
-  const unfinished =
-    text[at] === '"' ? ' (this text has a bad escape, a raw control character, or no closing quote)' : ''
-  const ending = at >= text.length ? ', but the body ends here' : unfinished
+  const takesText = state.startsWith('value') || state.startsWith('key')
+  const unfinished = ' (this text has a bad escape, a raw control character, or no closing quote)'
+  const ending = at >= text.length ? ', but the body ends here' : takesText && text[at] === '"' ? unfinished : ''
   return {
     line: before.split('\n').length,
     column: at - before.lastIndexOf('\n'),

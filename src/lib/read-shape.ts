@@ -51,9 +51,9 @@ function sentence(issue: z.core.$ZodRawIssue, whole: string): string | undefined
     case 'invalid_value':
       return `${name} must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.map(String).join(', ')}.`
     case 'too_small':
-      return `${name} must ${bound(issue.origin, `at least ${issue.minimum}`)}.`
+      return `${name} must ${bound(issue.origin, 'at least', issue.minimum)}.`
     case 'too_big':
-      return `${name} must ${bound(issue.origin, `at most ${issue.maximum}`)}.`
+      return `${name} must ${bound(issue.origin, 'at most', issue.maximum)}.`
     case 'invalid_format':
       return issue.format === 'regex'
         ? `${name} does not have the required form.`
@@ -71,9 +71,11 @@ function fieldName(path: readonly PropertyKey[]): string {
   return `"${text.replace(/^\./, '')}"`
 }
 
-function bound(origin: string, amount: string): string {
-  if (origin === 'string') return `have ${amount} characters`
-  return origin === 'array' || origin === 'set' ? `have ${amount} entries` : `be ${amount}`
+function bound(origin: string, relation: string, limit: number | bigint): string {
+  const amount = `${relation} ${limit}`
+  const one = Number(limit) === 1
+  if (origin === 'string') return `have ${amount} ${one ? 'character' : 'characters'}`
+  return origin === 'array' || origin === 'set' ? `have ${amount} ${one ? 'entry' : 'entries'}` : `be ${amount}`
 }
 
 function withArticle(kind: string): string {

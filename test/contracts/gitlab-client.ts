@@ -72,7 +72,7 @@ export function eventually<T>(read: () => Promise<T>, arrived: (value: T) => boo
   return vi.waitFor(
     async () => {
       const value = await read()
-      expect(arrived(value), `still waiting; the last answer was ${JSON.stringify(value).slice(0, 4000)}`).toBe(true)
+      expect(arrived(value), `still waiting; the last answer was ${JSON.stringify(value).slice(0, 400)}`).toBe(true)
       return value
     },
     { timeout, interval: 25 },

@@ -72,7 +72,7 @@ describe('a change', () => {
     expect(await readFile(join(after, 'src/new-name.txt'), 'utf8')).toBe('moved as it is\n')
     expect(await readFile(join(after, 'img/dot.bin'))).toEqual(BINARY)
     expect((await stat(join(after, 'bin/run.sh'))).mode & 0o111).toBe(0o111)
-    const shown = await client.show(work_item.id)
+    const shown = await client.get(work_item.id)
     expect(shown).toMatchObject({ phase: 'completed', resolution: 'merged', attempts: 0 })
   })
 
@@ -131,7 +131,7 @@ describe('a change', () => {
     const { work_item } = await client.submit(change())
     await audit.waitForPhase(work_item.id, 'completed')
 
-    expect(await client.show(work_item.id)).toMatchObject({ resolution: 'empty' })
+    expect(await client.get(work_item.id)).toMatchObject({ resolution: 'empty' })
     expect(flow.writes).toEqual([])
   })
 

@@ -2,11 +2,13 @@
  * The API over the queue in memory, with a caller for each set of rights.
  */
 
+import { connect } from 'node:net'
 import { type ApiDependencies, createApi } from '../../src/api/server.ts'
 import type { AuditEntry } from '../../src/audit/entry.ts'
 import { createAuthenticator } from '../../src/auth/authenticator.ts'
 import { authConfigSchema } from '../../src/auth/config.ts'
 import { newToken } from '../../src/auth/token.ts'
+import { submitAnswerSchema } from '../../src/contract/work-item.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { FakeQueue } from './fake-queue.ts'
 
@@ -42,7 +44,41 @@ export async function startTestApi(changes: Partial<ApiDependencies> = {}) {
     ...changes,
   })
   const bearer = (name: keyof typeof tokens) => ({ authorization: `Bearer ${tokens[name].token}` })
-  return { app, queue, entries, tokens, bearer }
+  type Caller = keyof typeof tokens
+
+  /** `path` below /api/v1. */
+  function post(path: string, payload?: object | string, caller: Caller = 'all') {
+    const headers = { ...bearer(caller), ...(payload === undefined ? {} : { 'content-type': 'application/json' }) }
+    return app.inject({ method: 'POST', url: `/api/v1${path}`, headers, ...(payload === undefined ? {} : { payload }) })
+  }
+  function get(path: string, caller: Caller = 'all') {
+    return app.inject({ method: 'GET', url: `/api/v1${path}`, headers: bearer(caller) })
+  }
+  /** The id of a new item. */
+  async function submitted(note: object = aNote): Promise<string> {
+    return submitAnswerSchema.parse((await post('/work-items', note)).json()).work_item.id
+  }
+  return { app, queue, entries, tokens, bearer, post, get, submitted }
 }
 
+export type Caller = keyof TestApi['tokens']
+
 export const aNote = { item_type: 'note', name: 'greeting', text: 'hello' }
+
+export const UNKNOWN_ID = '01890a5d-ac96-774b-bcce-b302099a8057'
+
+/** Sends lines as they are, and reads until the server closes. */
+export async function rawRequest({ app }: TestApi, lines: readonly string[]): Promise<string> {
+  const address = app.server.address()
+  if (address === null || typeof address === 'string') throw new Error('the server does not listen on a port')
+  return new Promise((resolve, reject) => {
+    const socket = connect(address.port, '127.0.0.1')
+    let text = ''
+    socket.on('data', (chunk) => {
+      text += chunk
+    })
+    socket.on('close', () => resolve(text))
+    socket.on('error', (error) => (text === '' ? reject(error) : resolve(text)))
+    socket.write(`${lines.join('\r\n')}\r\n\r\n`)
+  })
+}

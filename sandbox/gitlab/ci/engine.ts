@@ -7,8 +7,9 @@ import { messageOf } from '../../../src/lib/errors.ts'
 import type { SandboxContext } from '../context.ts'
 import { ZERO_SHA } from '../git/repository.ts'
 import type { Push, SandboxSignals } from '../state.ts'
-import { resume } from './jobs.ts'
+import { advance, resume } from './jobs.ts'
 import { createPipeline, type PipelineRequest, updateHeadPipeline } from './pipelines.ts'
+import { isAlive } from './status.ts'
 
 export interface Ci {
   /** Resolves when every pipeline asked for so far has been made (not: has ended). */
@@ -42,6 +43,7 @@ export function startCi(context: SandboxContext): Ci {
   context.signals.on('push', onPush)
   context.signals.on('merge_request', onMergeRequest)
   for (const job of context.state.jobs) resume(context, job)
+  for (const pipeline of context.state.pipelines) if (isAlive(pipeline.status)) advance(context, pipeline)
   return {
     idle: () => tail,
     async stop() {

@@ -14,7 +14,7 @@ export function secondsBetween(from: string | null, to: string | null): number |
   return from === null || to === null ? null : (Date.parse(to) - Date.parse(from)) / 1000
 }
 
-export function jobUrl(context: SandboxContext, project: Project, job: Job): string {
+function jobUrl(context: SandboxContext, project: Project, job: Job): string {
   return `${projectUrl(context, project)}/-/jobs/${job.id}`
 }
 

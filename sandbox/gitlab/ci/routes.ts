@@ -134,12 +134,14 @@ function registerMergeRequestPipelines(app: FastifyInstance, context: SandboxCon
     const rows = paginate(request, reply, context.externalUrl, pipelinesOf(context, mergeRequest))
     return rows.map((row) => presentPipelineBasic(context, row))
   })
-  app.post(path, async (request) => {
+  app.post(path, async (request, reply) => {
     const { project, user, mergeRequest } = findMergeRequest(request)
+    const { async: background } = readParams(request, z.object({ async: flag.default(false) }))
     const { sourceBranch: branch, sha } = mergeRequest
     if (!mayMerge(context, project, user, branch)) throw forbidden()
     const wanted = { project, branch, sha, source: 'merge_request_event', userId: user.id, mergeRequest } as const
     const result = await createPipeline(context, wanted)
+    if (background) return reply.code(202).send({ message: '202 Accepted' })
     if ('refused' in result) throw methodNotAllowed()
     return presentPipelineDetail(context, result.pipeline)
   })

@@ -58,7 +58,7 @@ async function findStart(repo: Repository, project: Project, request: CommitRequ
   if (elsewhere && before !== null && !request.force) {
     throw refusal(400, `A branch called '${branch}' already exists. Switch to that branch in order to make changes`)
   }
-  if (before === null && !(await isBranchName(repo, branch))) {
+  if (before === null && !isBranchName(branch)) {
     throw refusal(400, `Something went wrong when we tried to create '${branch}' for you: Branch name is invalid`)
   }
   return { parent, before: before ?? ZERO_SHA }

@@ -89,6 +89,8 @@ export function readCommitRequest(bag: Bag): CommitRequest {
   if (branch === null) throw badRequest('branch is required')
   const message = filled(bag['commit_message'])
   if (message === null) throw badRequest('commit_message is required')
+  // No commit can hold a NUL.
+  if (message.includes('\0')) throw badRequest('commit_message is invalid')
   const actions = bag['actions']
   if (!Array.isArray(actions) || actions.length === 0) throw badRequest('actions is required')
   const startBranch = filled(bag['start_branch'])

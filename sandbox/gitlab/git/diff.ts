@@ -26,18 +26,23 @@ interface RawEntry {
   readonly newPath: string
 }
 
-function parseRaw(stdout: Buffer): RawEntry[] {
-  const fields = stdout.toString('utf8').split('\0')
+/** Reads the raw entries at the start of `output`; the patch that may follow them begins after one more NUL. */
+function parseRaw(output: Buffer): { entries: RawEntry[]; rest: Buffer } {
   const entries: RawEntry[] = []
-  for (let at = 0; at < fields.length; ) {
-    const head = fields[at++] ?? ''
-    if (!head.startsWith(':')) continue
-    const [oldMode = '', newMode = '', , , status = ''] = head.slice(1).split(' ')
-    const oldPath = fields[at++] ?? ''
-    const newPath = status.startsWith('R') || status.startsWith('C') ? (fields[at++] ?? '') : oldPath
+  let at = 0
+  const next = () => {
+    const end = output.indexOf(0, at)
+    const field = output.toString('utf8', at, end)
+    at = end + 1
+    return field
+  }
+  while (output[at] === 58) {
+    const [oldMode = '', newMode = '', , , status = ''] = next().slice(1).split(' ')
+    const oldPath = next()
+    const newPath = status.startsWith('R') || status.startsWith('C') ? next() : oldPath
     entries.push({ status: status[0] ?? '', oldMode, newMode, oldPath, newPath })
   }
-  return entries
+  return { entries, rest: output.subarray(at + 1) }
 }
 
 /** The part of one file's patch that GitLab shows: from the first hunk, or the remark about binary files. */
@@ -48,12 +53,14 @@ function bodyOf(section: string): string {
 
 /** What changes from tree-ish `from` to tree-ish `to`, in git's order. */
 export async function diffTrees(repo: Repository, from: string, to: string): Promise<FileDiff[]> {
-  const raw = parseRaw((await repo.run(['diff-tree', '-r', '-z', '-M', '--raw', '--no-abbrev', from, to])).stdout)
-  if (raw.length === 0) return []
-  const patch = (await repo.run(['diff-tree', '-r', '-M', '-p', '--full-index', from, to])).stdout.toString('utf8')
-  const sections = patch.split(/^(?=diff --git )/m).filter((section) => section.startsWith('diff --git '))
+  const args = ['diff-tree', '-r', '-z', '-M', '--raw', '-p', '--full-index', from, to]
+  const { entries, rest } = parseRaw((await repo.run(args)).stdout)
+  const sections = rest
+    .toString('utf8')
+    .split(/^(?=diff --git )/m)
+    .filter((section) => section.startsWith('diff --git '))
   let next = 0
-  return raw.map((entry) => {
+  return entries.map((entry) => {
     // A change of type (file to symlink) is one entry but two patches: one that deletes, one that creates.
     const count = entry.status === 'T' ? 2 : 1
     const own = sections.slice(next, next + count)
@@ -73,7 +80,7 @@ export async function diffTrees(repo: Repository, from: string, to: string): Pro
 
 /** How many files differ, a rename counted once. */
 export async function countChanges(repo: Repository, from: string, to: string): Promise<number> {
-  return parseRaw((await repo.run(['diff-tree', '-r', '-z', '-M', '--raw', from, to])).stdout).length
+  return parseRaw((await repo.run(['diff-tree', '-r', '-z', '-M', '--raw', from, to])).stdout).entries.length
 }
 
 /** Added and removed lines from one tree to another; binary files count as none. */

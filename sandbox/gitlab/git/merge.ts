@@ -3,7 +3,7 @@
  * of commits onto another head, one after another, as a rebase does.
  */
 import { GitError } from './process.ts'
-import { listCommits, type Repository } from './repository.ts'
+import { type Repository, readCommit } from './repository.ts'
 import { type Identity, writeCommit } from './write.ts'
 
 /** The merged tree, or null when the two sides conflict (or share no history). */
@@ -23,8 +23,10 @@ export async function mergeTree(repo: Repository, ours: string, theirs: string):
 async function cherryPickTree(repo: Repository, commit: string, parent: string, onto: string): Promise<string | null> {
   // merge-tree finds the merge base itself. A stand-in for `onto` whose parent is the commit's parent makes that the base.
   const nobody: Identity = { name: 'sandbox', email: 'sandbox@sandbox.invalid' }
+  const target = await readCommit(repo, onto)
+  if (!target) return null
   const stand = await writeCommit(repo, {
-    tree: `${onto}^{tree}`,
+    tree: target.tree,
     parents: [parent],
     message: 'stand-in',
     author: nobody,
@@ -50,15 +52,14 @@ export async function replay(
   const listed = await repo.text(['rev-list', '--reverse', '--no-merges', '--topo-order', `${onto}..${head}`])
   let tip = onto
   for (const sha of listed === '' ? [] : listed.split('\n')) {
-    const [commit] = await listCommits(repo, sha, { limit: 1 })
+    const commit = await readCommit(repo, sha)
     const parent = commit?.parents[0]
     if (!commit || parent === undefined) return { ok: false }
     const tree = await cherryPickTree(repo, sha, parent, tip)
     if (tree === null) return { ok: false }
-    if (tree === (await repo.text(['rev-parse', `${tip}^{tree}`]))) continue
+    if (tree === (await readCommit(repo, tip))?.tree) continue
     const { author, message } = commit
-    const authorDate = author.date.replace(/\.\d+/, '')
-    tip = await writeCommit(repo, { tree, parents: [tip], message, author, committer, date, authorDate })
+    tip = await writeCommit(repo, { tree, parents: [tip], message, author, committer, date, authorDate: author.date })
   }
   return { ok: true, sha: tip }
 }

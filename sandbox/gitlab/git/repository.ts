@@ -82,11 +82,10 @@ export async function listBranches(repo: Repository): Promise<Branch[]> {
   return text.split('\n').map((line) => ({ sha: line.slice(0, 40), name: line.slice(41) }))
 }
 
-/** Whether git takes this as a branch's name. */
-export async function isBranchName(repo: Repository, name: string): Promise<boolean> {
-  if (name.startsWith('-') || name.includes('\0')) return false
-  const { code } = await repo.run(['check-ref-format', `refs/heads/${name}`], { allow: [1] })
-  return code === 0
+/** Whether git takes this as a branch's name: the rules of `git check-ref-format`, and no leading dash. */
+export function isBranchName(name: string): boolean {
+  if (/[\0-\x20\x7f~^:?*[\\]|\.\.|@\{|\.$|^-/.test(name)) return false
+  return name.split('/').every((part) => part !== '' && !part.startsWith('.') && !part.endsWith('.lock'))
 }
 
 export interface LogOptions {

@@ -1,11 +1,10 @@
 /**
  * A commit's tree in memory, to be changed path by path and written back. Directories are read when a path leads into
- * them, and only those that changed are written, all in one `mktree`: their ids are worked out here. Unlike git's index it
- * takes any name git's objects can hold, as GitLab's storage does.
+ * them, and only those that changed are written. Unlike git's index it takes any name git's objects can hold, as GitLab's
+ * storage does.
  */
-import { createHash } from 'node:crypto'
 import { type Repository, readTree } from './repository.ts'
-import { writeBlob } from './write.ts'
+import { type StoredEntry, writeBlob, writeTree } from './write.ts'
 
 export interface Leaf {
   readonly mode: string
@@ -15,7 +14,9 @@ export interface Leaf {
   readonly content: Buffer | null
 }
 
-type Node = { readonly kind: 'leaf'; leaf: Leaf } | { readonly kind: 'directory'; readonly directory: Directory }
+type Node =
+  | { readonly kind: 'leaf'; readonly leaf: Leaf }
+  | { readonly kind: 'directory'; readonly directory: Directory }
 
 interface Directory {
   /** The stored tree; null once something in or below has changed. */
@@ -93,54 +94,19 @@ async function removeNode(repo: Repository, directory: Directory, parts: readonl
   return entries.size === 0
 }
 
-async function writeContents(repo: Repository, directory: Directory, prefix: string): Promise<void> {
-  if (directory.sha !== null) return
-  for (const [name, node] of directory.entries ?? []) {
-    const path = `${prefix}${name}`
-    if (node.kind === 'directory') await writeContents(repo, node.directory, `${path}/`)
-    else if (node.leaf.content !== null) {
-      node.leaf = { mode: node.leaf.mode, sha: await writeBlob(repo, node.leaf.content, path), content: null }
-    }
-  }
-}
-
-interface StoredEntry {
-  readonly mode: string
-  readonly type: 'blob' | 'tree' | 'commit'
-  readonly sha: string
-  readonly name: string
-}
-
-/** git orders a tree's entries by bytes, a directory as if its name ended in a slash. */
-function sortKey(entry: StoredEntry): Buffer {
-  return Buffer.from(entry.type === 'tree' ? `${entry.name}/` : entry.name)
-}
-
-function treeId(entries: readonly StoredEntry[]): string {
-  const sorted = entries.toSorted((a, b) => Buffer.compare(sortKey(a), sortKey(b)))
-  const body = Buffer.concat(
-    sorted.flatMap((entry) => [
-      Buffer.from(`${entry.mode.replace(/^0+/, '')} ${entry.name}\0`),
-      Buffer.from(entry.sha, 'hex'),
-    ]),
-  )
-  return createHash('sha1').update(`tree ${body.length}\0`).update(body).digest('hex')
-}
-
-/** Collects the changed trees, innermost first, as input for `mktree --batch`; returns the tree's id. */
-function collectTrees(directory: Directory, records: string[]): string {
+/** Writes the changed trees, innermost first, and returns the id of this one. */
+async function writeDirectory(repo: Repository, directory: Directory): Promise<string> {
   if (directory.sha !== null) return directory.sha
-  const entries: StoredEntry[] = []
+  const stored: StoredEntry[] = []
   for (const [name, node] of directory.entries ?? []) {
     if (node.kind === 'directory') {
-      entries.push({ mode: '040000', type: 'tree', sha: collectTrees(node.directory, records), name })
+      stored.push({ mode: '040000', sha: await writeDirectory(repo, node.directory), name })
     } else {
-      const { mode, sha } = node.leaf
-      entries.push({ mode, type: mode === '160000' ? 'commit' : 'blob', sha: sha ?? '', name })
+      const { mode, sha, content } = node.leaf
+      stored.push({ mode, sha: sha ?? (await writeBlob(repo, content ?? Buffer.alloc(0))), name })
     }
   }
-  records.push(`${entries.map((entry) => `${entry.mode} ${entry.type} ${entry.sha}\t${entry.name}\0`).join('')}\0`)
-  directory.sha = treeId(entries)
+  directory.sha = await writeTree(repo, stored)
   return directory.sha
 }
 
@@ -167,11 +133,7 @@ export function editTree(repo: Repository, commit: string | null): TreeEditor {
     async write() {
       await entriesOf(repo, root)
       root.sha = null
-      await writeContents(repo, root, '')
-      const records: string[] = []
-      const id = collectTrees(root, records)
-      if (records.length > 0) await repo.run(['mktree', '--batch', '-z', '--missing'], { input: records.join('') })
-      return id
+      return writeDirectory(repo, root)
     },
   }
 }

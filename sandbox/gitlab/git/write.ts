@@ -1,30 +1,80 @@
 /**
- * Writing to a bare repository with git's plumbing, below any work tree: blobs, trees, commits, and at last one reference
- * moved from a known old value. Until the reference moves nothing is visible, so a failure on the way leaves no trace.
+ * Writing to a bare repository below any work tree: objects, and at last one reference moved from a known old value. Until
+ * the reference moves nothing is visible, so a failure on the way leaves no trace. Objects are written here as git writes
+ * loose ones, since a process for each would take most of a commit's time; references are git's own affair.
  */
-import { mkdir } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { createHash, randomBytes } from 'node:crypto'
+import { access, mkdir, rename, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { deflate } from 'node:zlib'
+import { storedBytes } from './autocrlf.ts'
 import { GitError } from './process.ts'
 import { openRepository, type Repository, ZERO_SHA } from './repository.ts'
 
+const compress = promisify(deflate)
+
 /** Makes an empty bare repository whose HEAD names `defaultBranch`. */
-export async function initRepository(directory: string, defaultBranch: string): Promise<Repository> {
+export async function initRepository(directory: string, defaultBranch: string): Promise<void> {
   await mkdir(dirname(directory), { recursive: true })
   const repo = openRepository(directory)
   await repo.run(['init', '--quiet', '--bare', '--template=', `--initial-branch=${defaultBranch}`])
-  return repo
 }
 
 export async function setHead(repo: Repository, branch: string): Promise<void> {
   await repo.run(['symbolic-ref', 'HEAD', `refs/heads/${branch}`])
 }
 
+type ObjectType = 'blob' | 'tree' | 'commit'
+
+function framed(type: ObjectType, content: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`${type} ${content.length}\0`), content])
+}
+
+/** Stores an object under the id that its content gives it, and returns the id. */
+export async function writeObject(repo: Repository, type: ObjectType, content: Buffer): Promise<string> {
+  const whole = framed(type, content)
+  const sha = createHash('sha1').update(whole).digest('hex')
+  const directory = join(repo.directory, 'objects', sha.slice(0, 2))
+  const file = join(directory, sha.slice(2))
+  const there = await access(file).then(
+    () => true,
+    () => false,
+  )
+  if (there) return sha
+  await mkdir(directory, { recursive: true })
+  const temporary = join(directory, `tmp_obj_${randomBytes(8).toString('hex')}`)
+  await writeFile(temporary, await compress(whole, { level: 1 }), { mode: 0o444 })
+  await rename(temporary, file)
+  return sha
+}
+
 /**
  * Stores a file's bytes and returns the blob's id. CRLF becomes LF where git takes the bytes for text, as on GitLab
  * (`core.autocrlf=input`).
  */
-export async function writeBlob(repo: Repository, content: Buffer, path: string): Promise<string> {
-  return repo.text(['-c', 'core.autocrlf=input', 'hash-object', '-w', '--stdin', `--path=${path}`], { input: content })
+export function writeBlob(repo: Repository, content: Buffer): Promise<string> {
+  return writeObject(repo, 'blob', storedBytes(content))
+}
+
+export interface StoredEntry {
+  readonly mode: string
+  readonly sha: string
+  readonly name: string
+}
+
+/** git orders a tree's entries by bytes, a directory as if its name ended in a slash. */
+function sortKey({ mode, name }: StoredEntry): Buffer {
+  return Buffer.from(mode === '040000' ? `${name}/` : name)
+}
+
+export function writeTree(repo: Repository, entries: readonly StoredEntry[]): Promise<string> {
+  const sorted = entries.toSorted((a, b) => Buffer.compare(sortKey(a), sortKey(b)))
+  const parts = sorted.flatMap(({ mode, name, sha }) => [
+    Buffer.from(`${mode.replace(/^0+/, '')} ${name}\0`),
+    Buffer.from(sha, 'hex'),
+  ])
+  return writeObject(repo, 'tree', Buffer.concat(parts))
 }
 
 export interface Identity {
@@ -39,30 +89,31 @@ export interface NewCommit {
   readonly author: Identity
   readonly committer: Identity
   readonly date: Date
-  /** Where it differs from `date`, as for a rebased commit; git's own date format. */
+  /** ISO 8601 with an offset, where the author wrote at another time, as for a rebased commit. */
   readonly authorDate?: string
 }
 
-/** git drops these from names and refuses a name made of them alone. */
-function identName(identity: Identity): string {
-  const name = identity.name.replace(/[<>\n\r\0]/g, '').trim()
-  return /[^\s.,:;"'\\]/.test(name) ? name : 'unknown'
+/** `Name <email>`, without what git drops; a name made of nothing else would be refused. */
+function ident({ name, email }: Identity): string {
+  const clean = (text: string) => text.replace(/[<>\n\r\0]/g, '').replace(/^[\s.,:;"'\\]+|[\s.,:;"'\\]+$/g, '')
+  return `${clean(name) || 'unknown'} <${clean(email)}>`
 }
 
-export async function writeCommit(repo: Repository, commit: NewCommit): Promise<string> {
-  const date = `${Math.floor(commit.date.getTime() / 1000)} +0000`
-  const parents = commit.parents.flatMap((parent) => ['-p', parent])
-  return repo.text(['commit-tree', commit.tree, ...parents], {
-    input: commit.message,
-    env: {
-      GIT_AUTHOR_NAME: identName(commit.author),
-      GIT_AUTHOR_EMAIL: commit.author.email.replace(/[<>\n\r\0]/g, ''),
-      GIT_AUTHOR_DATE: commit.authorDate ?? date,
-      GIT_COMMITTER_NAME: identName(commit.committer),
-      GIT_COMMITTER_EMAIL: commit.committer.email.replace(/[<>\n\r\0]/g, ''),
-      GIT_COMMITTER_DATE: date,
-    },
-  })
+function stamp(date: Date, zone = '+0000'): string {
+  return `${Math.floor(date.getTime() / 1000)} ${zone}`
+}
+
+export function writeCommit(repo: Repository, commit: NewCommit): Promise<string> {
+  const { authorDate, date } = commit
+  const written =
+    authorDate === undefined ? stamp(date) : stamp(new Date(authorDate), authorDate.slice(-6).replace(':', ''))
+  const lines = [
+    `tree ${commit.tree}`,
+    ...commit.parents.map((parent) => `parent ${parent}`),
+    `author ${ident(commit.author)} ${written}`,
+    `committer ${ident(commit.committer)} ${stamp(date)}`,
+  ]
+  return writeObject(repo, 'commit', Buffer.from(`${lines.join('\n')}\n\n${commit.message}`))
 }
 
 /**

@@ -5,7 +5,7 @@
 import type { SandboxContext } from '../context.ts'
 import { methodNotAllowed, refusal, unauthorized } from '../errors.ts'
 import { mergeTree } from '../git/merge.ts'
-import { branchHead, mergeBase, type Repository, ZERO_SHA } from '../git/repository.ts'
+import { branchHead, mergeBase, type Repository, readCommit, ZERO_SHA } from '../git/repository.ts'
 import { type Identity, moveBranch, writeCommit } from '../git/write.ts'
 import { isProtected, mayMerge } from '../protection.ts'
 import { recordPush } from '../pushes.ts'
@@ -58,9 +58,9 @@ async function writeMerge(
   let head = mergeRequest.sha
   if (wish.squash) {
     const base = await mergeBase(repo, target, head)
-    if (base === null) return null
+    const tree = (await readCommit(repo, head))?.tree
+    if (base === null || tree === undefined) return null
     const message = wish.squashCommitMessage ?? mergeRequest.title
-    const tree = `${head}^{tree}`
     head = await writeCommit(repo, { tree, parents: [base], message, author: identityOf(author), committer, date })
   }
   const squashCommit = wish.squash ? head : null
@@ -79,7 +79,8 @@ async function writeMerge(
   return { tip: mergeCommit, mergeCommit, squashCommit }
 }
 
-function removeSourceBranchLater(
+/** Removes the source branch of a merged request a moment later, if that was asked for. */
+export function removeSourceBranchLater(
   context: SandboxContext,
   project: Project,
   mergeRequest: MergeRequest,
@@ -170,7 +171,12 @@ export function requireHead(mergeRequest: MergeRequest, sha: string | null): voi
   throw refusal(409, `SHA does not match HEAD of source branch: ${mergeRequest.sha}`)
 }
 
-async function tryAutoMerge(context: SandboxContext, project: Project, mergeRequest: MergeRequest): Promise<void> {
+/** Merges a request that waits for it, if nothing stands in the way any more. Call inside `exclusive`. */
+export async function tryAutoMerge(
+  context: SandboxContext,
+  project: Project,
+  mergeRequest: MergeRequest,
+): Promise<void> {
   const wish = mergeRequest.autoMerge
   if (wish === null || mergeRequest.state !== 'opened' || pipelineRuns(context, mergeRequest)) return
   await checkNow(context, project, mergeRequest)

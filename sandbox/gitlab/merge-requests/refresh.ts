@@ -10,7 +10,12 @@ import { updateDiff } from './diff.ts'
 import { resetCheck } from './mergeability.ts'
 
 /** The commit by which `head` came into the line of first parents that ends at `tip`. */
-async function mergingCommit(context: SandboxContext, project: Project, head: string, tip: string): Promise<string> {
+export async function mergingCommit(
+  context: SandboxContext,
+  project: Project,
+  head: string,
+  tip: string,
+): Promise<string> {
   const repo = context.git(project)
   const line = await repo.text(['rev-list', '--first-parent', '--ancestry-path', `${head}..${tip}`])
   const firstParents = new Set((await repo.text(['rev-list', '--first-parent', tip])).split('\n'))

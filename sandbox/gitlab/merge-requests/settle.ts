@@ -1,15 +1,17 @@
 /**
  * What a start owes to the merge requests of the last run: timers die with a process, so every request that waited for one
- * (preparation, refresh after a push, a check, a rebase, a merge under way) is brought to where the timer would have led.
+ * (preparation, refresh after a push, a check, a rebase, a merge, the removal of a merged branch) is brought to where the
+ * timer would have led.
  */
 import type { SandboxContext } from '../context.ts'
 import { branchHead, isAncestor } from '../git/repository.ts'
 import type { MergeRequest, Project } from '../state.ts'
 import { markMerged } from './changes.ts'
 import { prepareMergeRequest } from './create.ts'
+import { removeSourceBranchLater, tryAutoMerge } from './merge.ts'
 import { resetCheck } from './mergeability.ts'
 import { finishRebase } from './rebase.ts'
-import { followSource } from './refresh.ts'
+import { followSource, mergingCommit } from './refresh.ts'
 
 async function settle(context: SandboxContext, project: Project, mergeRequest: MergeRequest): Promise<void> {
   const repo = context.git(project)
@@ -19,6 +21,7 @@ async function settle(context: SandboxContext, project: Project, mergeRequest: M
   // Only a head that was not in the target when the request was made can have been merged since.
   const wasThere = started !== undefined && (await isAncestor(repo, mergeRequest.sha, started))
   if (target !== null && started !== undefined && !wasThere && (await isAncestor(repo, mergeRequest.sha, target))) {
+    mergeRequest.mergeCommitSha = await mergingCommit(context, project, mergeRequest.sha, target)
     markMerged(context, mergeRequest, userId)
     return
   }
@@ -28,13 +31,18 @@ async function settle(context: SandboxContext, project: Project, mergeRequest: M
   await prepareMergeRequest(context, project, mergeRequest)
   resetCheck(mergeRequest)
   if (mergeRequest.rebaseInProgress) await finishRebase(context, project, mergeRequest, userId)
+  await tryAutoMerge(context, project, mergeRequest)
   context.save()
 }
 
 export function settleMergeRequests(context: SandboxContext): void {
   for (const mergeRequest of context.state.mergeRequests) {
     const project = context.findProject(mergeRequest.projectId)
-    if (!project || (mergeRequest.state !== 'opened' && mergeRequest.state !== 'locked')) continue
+    if (!project || mergeRequest.state === 'closed') continue
+    if (mergeRequest.state === 'merged') {
+      removeSourceBranchLater(context, project, mergeRequest, mergeRequest.mergeUserId ?? mergeRequest.authorId)
+      continue
+    }
     context.later(0, 'settle merge request', () =>
       context.exclusive(project, () => settle(context, project, mergeRequest)),
     )

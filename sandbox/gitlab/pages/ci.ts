@@ -8,7 +8,7 @@ import type { Job, Pipeline, Project } from '../state.ts'
 import { type Html, html } from './html.ts'
 import { commitLink, empty, link, type Page, section, statusBadge, time, userName } from './layout.ts'
 
-const REFRESH_SECONDS = 2
+export const REFRESH_SECONDS = 2
 
 /** How often a page that shows this pipeline should ask again. */
 export function refreshFor(pipeline: Pipeline | null): number | undefined {

@@ -14,7 +14,7 @@ export function html(strings: TemplateStringsArray, ...values: readonly Value[])
   return { html: strings.map((part, index) => part + (index < values.length ? render(values[index]) : '')).join('') }
 }
 
-export function escapeHtml(text: string): string {
+function escapeHtml(text: string): string {
   const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
 }

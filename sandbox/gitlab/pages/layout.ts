@@ -33,7 +33,7 @@ export function empty(text: string): Html {
 }
 
 /** Every path segment encoded, slashes kept. */
-export function encodePath(path: string): string {
+function encodePath(path: string): string {
   return path.split('/').map(encodeURIComponent).join('/')
 }
 

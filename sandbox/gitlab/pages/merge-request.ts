@@ -1,8 +1,8 @@
 /** The page of one merge request: everything a person following its link wants to see. */
 import type { SandboxContext } from '../context.ts'
 import { detailedMergeStatus, headPipeline } from '../merge-requests/status.ts'
-import type { MergeRequest, Note, Project } from '../state.ts'
-import { refreshFor, stages } from './ci.ts'
+import type { MergeRequest, Note, Pipeline, Project } from '../state.ts'
+import { REFRESH_SECONDS, refreshFor, stages } from './ci.ts'
 import { diffSection } from './diff.ts'
 import { type Html, html } from './html.ts'
 import {
@@ -17,6 +17,9 @@ import {
   time,
   userName,
 } from './layout.ts'
+
+/** How long the page of an open request goes on asking after its pipeline has ended. */
+const WATCHED_MS = 60_000
 
 export async function mergeRequestPage(
   context: SandboxContext,
@@ -54,8 +57,14 @@ ${await diffSection(context.git(project), refs.baseSha, refs.headSha)}`
     [project.pathWithNamespace, link(project)] as const,
     ['Merge requests', link(project, 'merge_requests')] as const,
   ]
-  const refresh = mergeRequest.state === 'opened' ? refreshFor(pipeline) : undefined
+  const refresh = mergeRequest.state === 'opened' ? (refreshFor(pipeline) ?? afterwards(context, pipeline)) : undefined
   return { title: `${title} (!${iid})`, body, trail, refresh }
+}
+
+/** A merge tends to follow a finished pipeline: whoever is watching should see it come. */
+function afterwards(context: SandboxContext, pipeline: Pipeline | null): number | undefined {
+  const endedMs = pipeline?.finishedAt ? Date.parse(pipeline.finishedAt) : 0
+  return context.clock.now().getTime() - endedMs < WATCHED_MS ? REFRESH_SECONDS : undefined
 }
 
 export function mergeRequestListPage(context: SandboxContext, project: Project): Page {

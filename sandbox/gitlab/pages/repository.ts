@@ -22,6 +22,11 @@ import { mergeRequestsOf, mergeRequestTable } from './merge-request.ts'
 
 const SHOWN = 10
 const MAX_BLOB = 400_000
+const MODES: Readonly<Record<string, string>> = {
+  '100755': 'executable',
+  '120000': 'symbolic link',
+  '160000': 'submodule',
+}
 
 export async function projectPage(context: SandboxContext, project: Project): Promise<Page> {
   const git = context.git(project)
@@ -125,7 +130,7 @@ function fileTable(project: Project, ref: string, entries: readonly TreeEntry[])
       const name = entry.path.split('/').at(-1) ?? ''
       const kind = entry.type === 'tree' ? 'tree' : 'blob'
       return html`<tr><td class="name"><a href="${link(project, kind, ref, entry.path)}">${name}${kind === 'tree' && '/'}</a></td>
-<td class="end soft"><code>${entry.mode}</code></td></tr>`
+<td class="end soft small">${MODES[entry.mode]}</td></tr>`
     })}</tbody></table>`
 }
 

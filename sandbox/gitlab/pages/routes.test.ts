@@ -86,11 +86,13 @@ test('no page lets markup of a repository, a title or a log through', async () =
   }
 })
 
-test('a page renews itself only while its pipeline is under way', async () => {
+test('the page of an open request renews itself until a while after its pipeline has ended', async () => {
   await openEvil()
   const path = '/group/sub/widgets/-/merge_requests/1'
   expect((await get(path)).text).toContain('http-equiv="refresh"')
   sandbox.clock.advance(10_000)
+  expect((await get(path)).text).toContain('http-equiv="refresh"')
+  sandbox.clock.advance(60_000)
   expect((await get(path)).text).not.toContain('http-equiv="refresh"')
 })
 

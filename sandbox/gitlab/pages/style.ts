@@ -28,8 +28,10 @@ section > .head .end { margin-left: auto; }
 section > .body { padding: 12px 16px; } section > .body.text { white-space: pre-wrap; overflow-wrap: anywhere; }
 section > .empty { padding: 12px 16px; color: var(--soft); }
 table { width: 100%; border-collapse: collapse; } td, th { padding: 8px 16px; text-align: left; vertical-align: top; }
-th { color: var(--soft); font-weight: 500; font-size: 13px; } tr + tr td, thead + tbody td { border-top: 1px solid var(--line); }
-td.end, th.end { text-align: right; white-space: nowrap; } td.name { overflow-wrap: anywhere; }
+th { color: var(--soft); font-weight: 500; font-size: 13px; white-space: nowrap; line-height: 22px; }
+tr + tr > * { border-top: 1px solid var(--line); }
+td { white-space: nowrap; } td.end { text-align: right; }
+td.name { width: 100%; white-space: normal; overflow-wrap: anywhere; }
 .badge { display: inline-block; border-radius: 99px; padding: 1px 10px; font-size: 13px; font-weight: 500; white-space: nowrap;
   border: 1px solid currentColor; }
 .good { color: var(--good); } .bad { color: var(--bad); } .busy { color: var(--busy); } .wait { color: var(--wait); }
@@ -39,7 +41,7 @@ td.end, th.end { text-align: right; white-space: nowrap; } td.name { overflow-wr
 .stage { min-width: 180px; } .stage > .small { text-transform: capitalize; margin-bottom: 6px; }
 .job { display: flex; justify-content: space-between; gap: 12px; border: 1px solid var(--line); border-radius: 6px;
   padding: 6px 10px; margin-bottom: 6px; color: var(--text); }
-.file { border-top: 1px solid var(--line); } .file:first-of-type { border-top: 0; }
+.file + .file { border-top: 1px solid var(--line); }
 .file > .path { padding: 8px 16px; font-weight: 500; overflow-wrap: anywhere; }
 pre.diff, pre.trace, pre.blob { margin: 0; overflow-x: auto; }
 pre.diff { border-top: 1px solid var(--line); } pre.diff span { display: block; padding: 0 16px; min-width: max-content; }

@@ -5,15 +5,15 @@ import { REPORTER, requireProject } from '../auth.ts'
 import { createCommit, requirePush } from '../commits/create.ts'
 import { branchOf, readCommitRequest } from '../commits/request.ts'
 import type { SandboxContext } from '../context.ts'
-import { notFound } from '../errors.ts'
+import { forbidden, notFound } from '../errors.ts'
 import { diffTrees, EMPTY_TREE, lineStats } from '../git/diff.ts'
 import { type Commit, listCommits, mergeBase, type Repository, readCommit, resolveCommit } from '../git/repository.ts'
 import { paginate, readPage, setPageHeaders } from '../pagination.ts'
-import { flag, pathParam, rawParams, readParams, text } from '../params.ts'
+import { flag, pathParam, rawParams, readParams, text, time } from '../params.ts'
 import { presentCommit, presentCommitDetail } from '../present/commit.ts'
 import { presentDiff } from '../present/diff.ts'
 import { projectUrl } from '../present/project.ts'
-import type { Project } from '../state.ts'
+import type { Project, User } from '../state.ts'
 
 function statsOf(repo: Repository, commit: Commit) {
   return lineStats(repo, commit.parents[0] ?? EMPTY_TREE, commit.sha)
@@ -28,11 +28,20 @@ async function commitOf(context: SandboxContext, project: Project, ref: string):
   return commit
 }
 
+/** There are no forks here, so a start can only come from the project itself. */
+function requireOwnStart(context: SandboxContext, project: Project, user: User, start: unknown): void {
+  if (typeof start !== 'string' && typeof start !== 'number') return
+  const other = context.findProject(start)
+  if (!other || context.accessLevel(other, user) === 0) throw notFound('Project')
+  const name = project.pathWithNamespace.split('/').at(-1)
+  if (other !== project) throw forbidden(`Project is not included in the fork network for ${name}`)
+}
+
 const listing = z.object({
   ref_name: text.optional(),
   path: text.optional(),
-  since: text.optional(),
-  until: text.optional(),
+  since: time.optional(),
+  until: time.optional(),
   author: text.optional(),
   first_parent: flag.optional(),
   with_stats: flag.optional(),
@@ -84,6 +93,7 @@ export function registerCommitRoutes(app: FastifyInstance, context: SandboxConte
     // The right to push comes before everything else that could be wrong.
     if (branch !== null) requirePush(context, project, user, branch)
     const given = readCommitRequest(bag)
+    requireOwnStart(context, project, user, bag['start_project'])
     const sha = await context.exclusive(project, () => createCommit(context, project, user, given))
     const commit = await commitOf(context, project, sha)
     const stats = given.stats ? await statsOf(context.git(project), commit) : null

@@ -12,7 +12,7 @@ import { checkNow, requestCheck } from '../merge-requests/mergeability.ts'
 import { requestRebase } from '../merge-requests/rebase.ts'
 import { updateMergeRequest } from '../merge-requests/update.ts'
 import { paginate } from '../pagination.ts'
-import { flag, idList, integer, nameList, numberParam, rawParams, readParams, text } from '../params.ts'
+import { flag, idList, integer, nameList, numberParam, rawParams, readParams, text, time } from '../params.ts'
 import { presentMergeRequest, presentSingleMergeRequest } from '../present/merge-request.ts'
 import type { MergeRequest } from '../state.ts'
 
@@ -99,10 +99,10 @@ const listing = z.object({
   sort: z.enum(['asc', 'desc']).optional(),
   view: z.enum(['simple']).optional(),
   with_merge_status_recheck: flag.optional(),
-  updated_after: text.optional(),
-  updated_before: text.optional(),
-  created_after: text.optional(),
-  created_before: text.optional(),
+  updated_after: time.optional(),
+  updated_before: time.optional(),
+  created_after: time.optional(),
+  created_before: time.optional(),
 })
 
 function presentSimple(full: Awaited<ReturnType<typeof presentMergeRequest>>) {

@@ -172,7 +172,8 @@ function blobIdsOf(
 ): readonly string[] {
   const bytes = encoding === 'base64' ? Buffer.from(content, 'base64') : Buffer.from(content)
   const algorithms = like === undefined ? ['sha1', 'sha256'] : [like.id.length === 64 ? 'sha256' : 'sha1']
-  const forms = bytes.includes('\r\n') ? [bytes, withLineFeeds(bytes)] : [bytes]
+  const isTextWithCrLf = bytes.includes('\r\n') && !bytes.includes(0)
+  const forms = isTextWithCrLf ? [bytes, withLineFeeds(bytes)] : [bytes]
   return algorithms.flatMap((algorithm) => forms.map((form) => gitBlobId(algorithm, form)))
 }
 

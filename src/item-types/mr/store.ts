@@ -141,10 +141,10 @@ export async function isOwnCommit(db: Database, projectId: number, branch: strin
 /** A push to a busy target would otherwise wake every item at once; the rest is found by its own interval. */
 const MAX_ITEMS_OF_AN_EVENT = 200
 
-/** Active items with the merge request, the head pipeline, or the branch (as source or target) that an event names. */
+/** Active items with the merge request, the head pipeline or a branch that an event names. */
 export async function findItemsByPointers(
   db: Database,
-  { projectId, mrIid, pipelineId, branch }: Pointers,
+  { projectId, mrIid, pipelineId, sourceBranch, targetBranch }: Pointers,
 ): Promise<readonly string[]> {
   const rows = await db
     .selectFrom('mr_details')
@@ -156,9 +156,8 @@ export async function findItemsByPointers(
       where.or([
         ...(mrIid === undefined ? [] : [where('mr_details.mr_iid', '=', BigInt(mrIid))]),
         ...(pipelineId === undefined ? [] : [where('mr_details.head_pipeline_id', '=', BigInt(pipelineId))]),
-        ...(branch === undefined
-          ? []
-          : [where('mr_details.source_branch', '=', branch), where('mr_details.resolved_target', '=', branch)]),
+        ...(sourceBranch === undefined ? [] : [where('mr_details.source_branch', '=', sourceBranch)]),
+        ...(targetBranch === undefined ? [] : [where('mr_details.resolved_target', '=', targetBranch)]),
       ]),
     )
     .orderBy('work_items.id')

@@ -14,9 +14,11 @@ export interface Pointers {
   readonly projectId: number
   readonly mrIid?: number
   readonly pipelineId?: number
-  /** A branch that something happened to, as source or as target. */
-  readonly branch?: string
+  readonly sourceBranch?: string
+  readonly targetBranch?: string
 }
+
+const BRANCH_REF = 'refs/heads/'
 
 const bodySchemas = {
   merge_request: z
@@ -25,26 +27,36 @@ const bodySchemas = {
       object_attributes: z.looseObject({ iid, source_project_id: z.int(), target_project_id: z.int() }),
     })
     .transform(({ project, object_attributes: mr }) => fromMergeRequest(project.id, mr)),
+  // Its ref is the source branch, also of a pipeline that the service has not seen yet.
   pipeline: z
     .looseObject({
       project: projectSchema,
-      object_attributes: z.looseObject({ id: z.int().positive() }),
+      object_attributes: z.looseObject({ id: z.int().positive(), ref: z.string() }),
       merge_request: mergeRequestSchema,
     })
-    .transform(({ project, object_attributes, merge_request }) => ({
+    .transform(({ project, object_attributes: { id, ref }, merge_request }) => ({
       ...fromMergeRequest(project.id, merge_request),
       projectId: project.id,
-      pipelineId: object_attributes.id,
+      pipelineId: id,
+      sourceBranch: ref,
     })),
   build: z
-    .looseObject({ project_id: z.int().positive(), pipeline_id: z.int().positive() })
-    .transform(({ project_id, pipeline_id }) => ({ projectId: project_id, pipelineId: pipeline_id })),
+    .looseObject({ project_id: z.int().positive(), pipeline_id: z.int().positive(), ref: z.string() })
+    .transform(({ project_id, pipeline_id, ref }) => ({
+      projectId: project_id,
+      pipelineId: pipeline_id,
+      sourceBranch: ref,
+    })),
   note: z
     .looseObject({ project: projectSchema, merge_request: mergeRequestSchema })
     .transform(({ project, merge_request }) => fromMergeRequest(project.id, merge_request)),
+  // To the source: somebody works on the branch. To the target: it may conflict from now on.
   push: z
-    .looseObject({ project_id: z.int().positive(), ref: z.string().startsWith('refs/heads/') })
-    .transform(({ project_id, ref }) => ({ projectId: project_id, branch: ref.slice('refs/heads/'.length) })),
+    .looseObject({ project_id: z.int().positive(), ref: z.string().startsWith(BRANCH_REF) })
+    .transform(({ project_id, ref }) => {
+      const branch = ref.slice(BRANCH_REF.length)
+      return { projectId: project_id, sourceBranch: branch, targetBranch: branch }
+    }),
 } as const satisfies Readonly<Record<string, z.ZodType<Pointers | null>>>
 
 /** null: the event has nothing to do with merge requests of ours, or cannot be read. */

@@ -27,7 +27,7 @@ const PLAIN = /^[A-Za-z0-9._+@ /-]*$/
 /** Names that Windows gives to devices, with any extension. */
 const DEVICE = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)/i
 /** The names beginning with `.git` that are ordinary files of a project, in their one spelling. */
-const KNOWN_GIT_NAMES = /^\.git(ignore|keep|attributes|modules|lab|hub|lab-ci[\w.-]*\.ya?ml)$/
+const KNOWN_GIT_NAMES = /^\.git(ignore|keep|attributes|modules|hooks|lab|hub|lab-ci[\w.-]*\.ya?ml)$/
 /** What Windows' short names make of `.git`. */
 const SHORT_GIT_NAMES = /^(git~\d|gi[0-9a-f]{4}~\d)/i
 

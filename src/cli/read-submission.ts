@@ -1,0 +1,50 @@
+/**
+ * Reads a submission from a file or from standard input. A text that starts with `{` is JSON, anything else YAML. Faults
+ * are told with their place and without quoting the text.
+ */
+import { readFile } from 'node:fs/promises'
+import { text as readAll } from 'node:stream/consumers'
+import { parseDocument } from 'yaml'
+import { messageOf, WorkQueueError } from '../lib/errors.ts'
+import { locateJsonFault } from '../lib/json-fault.ts'
+
+/** `-` = standard input. @throws WorkQueueError `input_unreadable`, `input_malformed`. */
+export async function readSubmission(file: string): Promise<unknown> {
+  const name = file === '-' ? 'standard input' : file
+  const text = await (file === '-' ? readAll(process.stdin) : readFile(file, 'utf8')).catch((error: unknown) => {
+    throw new WorkQueueError('input_unreadable', `${name} cannot be read: ${messageOf(error)}.`, { cause: error })
+  })
+  const value = text.trimStart().startsWith('{') ? parseJson(text, name) : parseYaml(text, name)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw malformed(`${name} must hold one submission: fields and values, item_type among them.`)
+  }
+  return value
+}
+
+function parseJson(text: string, name: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    const { line, column, expected } = locateJsonFault(text)
+    throw malformed(`${name} is not valid JSON: line ${line}, column ${column}: expected ${expected}.`)
+  }
+}
+
+function parseYaml(text: string, name: string): unknown {
+  const document = parseDocument(text, { prettyErrors: false, uniqueKeys: true })
+  const [fault] = document.errors
+  if (fault !== undefined) {
+    const before = text.slice(0, fault.pos[0])
+    const place = `line ${before.split('\n').length}, column ${fault.pos[0] - before.lastIndexOf('\n')}`
+    throw malformed(`${name} is not valid YAML: ${place}: ${fault.message}.`)
+  }
+  try {
+    return document.toJS({ maxAliasCount: 100 })
+  } catch (error) {
+    throw malformed(`${name} is not valid YAML: ${messageOf(error)}.`)
+  }
+}
+
+function malformed(message: string): WorkQueueError {
+  return new WorkQueueError('input_malformed', message)
+}

@@ -1,0 +1,136 @@
+/**
+ * The typed client of our own REST API. It reads every answer with the schemas of `contract`, gives every call a time
+ * limit, and repeats only what is safe to repeat: reading. Writing again is the caller's decision, and always harmless
+ * for a submission.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { z } from 'zod'
+import { PROBLEM_MEDIA_TYPE, problemSchema } from '../contract/problem.ts'
+import type { ListQuery } from '../contract/requests.ts'
+import {
+  type ListAnswer,
+  listAnswerSchema,
+  type SubmitAnswer,
+  submitAnswerSchema,
+  type WorkItemCore,
+  type WorkItemView,
+  workItemCoreSchema,
+  workItemSchema,
+} from '../contract/work-item.ts'
+import { WorkQueueError } from '../lib/errors.ts'
+import { ApiProblem, notTheService, serviceTimeout, serviceUnreachable } from './errors.ts'
+
+export interface Client {
+  readonly url: string
+  submit(submission: unknown): Promise<SubmitAnswer>
+  list(query?: ListQuery): Promise<ListAnswer>
+  get(id: string): Promise<WorkItemView>
+  retry(id: string): Promise<WorkItemCore>
+  cancel(id: string): Promise<WorkItemCore>
+}
+
+export interface ClientOptions {
+  /** Where the service is: `https://host[:port][/path]`. */
+  readonly url: string
+  readonly token: string
+  readonly timeoutMs?: number
+  /** For tests. */
+  readonly fetch?: typeof fetch
+  readonly wait?: (ms: number) => Promise<unknown>
+}
+
+const TIMEOUT_MS = 30_000
+const READ_ATTEMPTS = 3
+const FIRST_WAIT_MS = 300
+/** A longer Retry-After is the caller's to wait for. */
+const MAX_WAIT_MS = 5_000
+
+/** @throws WorkQueueError `bad_service_url`. Calls throw ApiProblem, or WorkQueueError when there was no such answer. */
+export function createClient(options: ClientOptions): Client {
+  const { token, timeoutMs = TIMEOUT_MS, fetch: fetchIt = fetch, wait = sleep } = options
+  const url = baseUrl(options.url)
+
+  async function call<T>(method: 'GET' | 'POST', path: string, schema: z.ZodType<T>, body?: unknown): Promise<T> {
+    const response = await fetchIt(`${url}/api/v1${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        accept: 'application/json',
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      // A redirect would carry the token to whoever is named in it.
+      redirect: 'error',
+      signal: AbortSignal.timeout(timeoutMs),
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    }).catch((error: unknown) => {
+      throw failureOf(url, timeoutMs, error)
+    })
+    const answer = await response.json().catch((error: unknown) => {
+      if (error instanceof SyntaxError) throw notTheService(url, response.status)
+      throw failureOf(url, timeoutMs, error)
+    })
+    if (!response.ok) throw problemOf(url, response, answer)
+    const reading = schema.safeParse(answer)
+    if (!reading.success) throw notTheService(url, response.status)
+    return reading.data
+  }
+
+  async function read<T>(path: string, schema: z.ZodType<T>): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await call('GET', path, schema)
+      } catch (error) {
+        const waitMs = waitBefore(error, attempt)
+        if (waitMs === null) throw error
+        await wait(waitMs)
+      }
+    }
+  }
+
+  return {
+    url,
+    submit: (submission) => call('POST', '/work-items', submitAnswerSchema, submission),
+    list: (query = {}) => read(`/work-items${queryString(query)}`, listAnswerSchema),
+    get: (id) => read(`/work-items/${encodeURIComponent(id)}`, workItemSchema),
+    retry: (id) => call('POST', `/work-items/${encodeURIComponent(id)}/retry`, workItemCoreSchema),
+    cancel: (id) => call('POST', `/work-items/${encodeURIComponent(id)}/cancel`, workItemCoreSchema),
+  }
+}
+
+function baseUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '' && url.hash === '') {
+    return url.href.replace(/\/+$/, '')
+  }
+  throw new WorkQueueError(
+    'bad_service_url',
+    'The address of the service must be like https://workqueue.example.com, without user name, "?" and "#".',
+  )
+}
+
+/** How long to wait before a read is tried again; null = do not. */
+function waitBefore(error: unknown, attempt: number): number | null {
+  if (attempt >= READ_ATTEMPTS || !(error instanceof WorkQueueError) || error.failure === 'permanent') return null
+  const waitMs = error.retryAfterMs ?? FIRST_WAIT_MS * 2 ** (attempt - 1)
+  return waitMs <= MAX_WAIT_MS ? waitMs : null
+}
+
+function failureOf(url: string, timeoutMs: number, error: unknown): WorkQueueError {
+  const timedOut = error instanceof Error && error.name === 'TimeoutError'
+  return timedOut ? serviceTimeout(url, timeoutMs, error) : serviceUnreachable(url, error)
+}
+
+function problemOf(url: string, response: Response, answer: unknown): WorkQueueError {
+  const reading = problemSchema.safeParse(answer)
+  const isProblem = response.headers.get('content-type')?.startsWith(PROBLEM_MEDIA_TYPE) ?? false
+  if (!reading.success || !isProblem) return notTheService(url, response.status)
+  const seconds = Number(response.headers.get('retry-after') ?? 'none')
+  return new ApiProblem(reading.data, Number.isFinite(seconds) ? seconds * 1_000 : undefined)
+}
+
+function queryString(query: ListQuery): string {
+  const entries = Object.entries(query).filter(([, value]) => value !== undefined)
+  return entries.length === 0
+    ? ''
+    : `?${new URLSearchParams(Object.fromEntries(entries.map(([key, value]) => [key, String(value)])))}`
+}

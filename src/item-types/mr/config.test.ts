@@ -1,0 +1,41 @@
+import { describe, expect, test } from 'vitest'
+import { mrConfigSchema } from './config.ts'
+
+const issues = (input: unknown) =>
+  mrConfigSchema.safeParse(input).error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) ?? []
+
+describe('mrConfigSchema', () => {
+  test('reads a project that is only named strictly', () => {
+    expect(mrConfigSchema.parse({ projects: [{ path: 'group/name' }] })).toEqual({
+      projects: [
+        {
+          path: 'group/name',
+          source_branches: ['**'],
+          block_paths: [],
+          unblock_paths: [],
+          any_characters_in_paths: false,
+          require_pipeline: true,
+        },
+      ],
+      limits: { max_actions: 200, max_file_bytes: 1_048_576, max_total_bytes: 5_242_880 },
+      reconcile_interval: 300_000,
+      pipeline_poll: 30_000,
+    })
+  })
+
+  test.each<[string, object, RegExp]>([
+    ['a path without a group', { path: 'name' }, /^projects\.0\.path: expected the full path/],
+    ['a path with dots', { path: 'group/../name' }, /^projects\.0\.path/],
+    ['a lifted entry that is none', { path: 'a/b', unblock_paths: ['.tekton/'] }, /unblock_paths\.0: .*spelt exactly/],
+    ['a negated pattern', { path: 'a/b', block_paths: ['!x'] }, /block_paths\.0: the pattern starts with !/],
+    ['an absolute pattern', { path: 'a/b', allow_paths: ['/x'] }, /allow_paths\.0/],
+    ['an empty allow list', { path: 'a/b', allow_paths: [] }, /allow_paths/],
+    ['an unknown key', { path: 'a/b', block_path: [] }, /block_path/],
+  ])('refuses %s', (_title, project, message) => {
+    expect(issues({ projects: [project] })).toEqual([expect.stringMatching(message)])
+  })
+
+  test('refuses a project that is listed twice', () => {
+    expect(issues({ projects: [{ path: 'a/b' }, { path: 'A/B' }] })).toEqual([expect.stringContaining('twice')])
+  })
+})

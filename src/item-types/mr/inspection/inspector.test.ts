@@ -1,0 +1,215 @@
+import { describe, expect, test } from 'vitest'
+import { mrPolicy, mrSubmission, touching } from '../../../../test/support/mr-item.ts'
+import { createInspector } from './inspector.ts'
+
+function findings(
+  submission: Readonly<Record<string, unknown>>,
+  project: Readonly<Record<string, unknown>> = {},
+  limits: Readonly<Record<string, number>> = {},
+): readonly string[] {
+  const inspector = createInspector(mrPolicy(project, limits))
+  return inspector.inspect(mrSubmission(submission)).map(({ code, path }) => `${code} ${path}`)
+}
+
+const files = (...file_actions: object[]) => ({ file_actions })
+const create = (file_path: string, content = 'x') => ({ action: 'create', file_path, content })
+
+test('an ordinary submission has no findings', () => {
+  expect(findings({})).toEqual([])
+})
+
+test('all findings come at once, each with a sentence', () => {
+  const inspector = createInspector(mrPolicy())
+  const found = inspector.inspect(
+    mrSubmission({
+      source_branch: 'refs/heads/x',
+      title: 'Fix [skip ci]',
+      ...files(create('../x'), create('CODEOWNERS')),
+    }),
+  )
+  expect(found.map(({ path }) => path)).toEqual([
+    '/source_branch',
+    '/title',
+    '/commit_message',
+    '/file_actions/0/file_path',
+    '/file_actions/1/file_path',
+  ])
+  for (const { message } of found) expect(message).toMatch(/^[A-Z].*\.$/s)
+})
+
+describe('the project', () => {
+  test('must be configured', () => {
+    expect(findings({ project: 'group/other' })).toEqual(['project_not_configured /project'])
+  })
+
+  test('is found whatever the case of its path', () => {
+    expect(findings({ project: 'GROUP/Widgets' })).toEqual([])
+    expect(createInspector(mrPolicy()).policyOf('group/WIDGETS')?.path).toBe('Group/widgets')
+  })
+
+  test('is not an accident of JavaScript', () => {
+    expect(findings({ project: '__proto__' })).toEqual(['project_not_configured /project'])
+  })
+})
+
+describe('every path of every action', () => {
+  test.each<[string, object, string]>([
+    ['create', create('CODEOWNERS'), 'file_path'],
+    ['update', { action: 'update', file_path: 'CODEOWNERS', content: '' }, 'file_path'],
+    ['upsert', { action: 'upsert', file_path: 'CODEOWNERS', content: '' }, 'file_path'],
+    ['delete', { action: 'delete', file_path: 'CODEOWNERS' }, 'file_path'],
+    ['chmod', { action: 'chmod', file_path: 'CODEOWNERS', execute_filemode: true }, 'file_path'],
+    ['the new end of a move', { action: 'move', file_path: 'CODEOWNERS', previous_path: 'a' }, 'file_path'],
+    ['the old end of a move', { action: 'move', file_path: 'a', previous_path: 'CODEOWNERS' }, 'previous_path'],
+  ])('is judged: %s', (_title, action, key) => {
+    expect(findings(files(action))).toEqual([`path_blocked /file_actions/0/${key}`])
+  })
+
+  test('is shown short and with its invisible characters spelt out', () => {
+    const [finding] = createInspector(mrPolicy()).inspect(touching('a\u202eb'))
+    expect(finding?.message).toContain('a\\u{202e}b')
+  })
+})
+
+describe('actions that conflict', () => {
+  test.each<[string, object[], string]>([
+    ['the same path twice', [create('a'), create('a')], 'path_twice /file_actions/1/file_path'],
+    ['the same path in another case', [create('a/B'), create('A/b')], 'path_twice /file_actions/1/file_path'],
+    [
+      'a path and the source of a move',
+      [create('a'), { action: 'move', file_path: 'b', previous_path: 'a' }],
+      'path_twice /file_actions/1/previous_path',
+    ],
+    [
+      'a move onto itself',
+      [{ action: 'move', file_path: 'a', previous_path: 'a' }],
+      'path_twice /file_actions/0/previous_path',
+    ],
+    ['a file that is a directory', [create('a'), create('A/b')], 'file_is_directory /file_actions/1/file_path'],
+  ])('are refused: %s', (_title, actions, finding) => {
+    expect(findings(files(...actions))).toEqual([finding])
+  })
+})
+
+describe('limits', () => {
+  test('count actions', () => {
+    expect(findings(files(create('a'), create('b')), {}, { max_actions: 1 })).toEqual([
+      'too_many_actions /file_actions',
+    ])
+  })
+
+  test('measure a file in decoded bytes', () => {
+    const exact = { ...create('a', Buffer.alloc(10).toString('base64')), encoding: 'base64' }
+    expect(findings(files(exact), {}, { max_file_bytes: 10 })).toEqual([])
+    expect(findings(files(exact), {}, { max_file_bytes: 9 })).toEqual(['file_too_large /file_actions/0/content'])
+    expect(findings(files(create('a', 'ä'.repeat(5))), {}, { max_file_bytes: 9 })).toHaveLength(1)
+  })
+
+  test('measure all files together', () => {
+    const limits = { max_file_bytes: 10, max_total_bytes: 15 }
+    expect(findings(files(create('a', 'x'.repeat(8)), create('b', 'x'.repeat(8))), {}, limits)).toEqual([
+      'submission_too_large /file_actions',
+    ])
+  })
+
+  test('are judged in time that grows with the submission only', () => {
+    const hostile = Array.from({ length: 200 }, (_, index) => create(`${'a'.repeat(200)}/${'a'.repeat(200)}${index}`))
+    const started = performance.now()
+    expect(findings({ ...files(...hostile), description: '/'.repeat(500_000) })).toEqual([])
+    expect(performance.now() - started).toBeLessThan(2_000)
+  })
+})
+
+describe('base64', () => {
+  test.each(['eA', 'eA=', 'eA==\n', 'e A=', 'eB==', '-_==', 'eA==eA=='])('in the form %j is refused', (content) => {
+    expect(findings(files({ ...create('a', content), encoding: 'base64' }))).toEqual([
+      'not_base64 /file_actions/0/content',
+    ])
+  })
+
+  test.each(['', 'eA==', '+/8='])('in the form %j is taken', (content) => {
+    expect(findings(files({ ...create('a', content), encoding: 'base64' }))).toEqual([])
+  })
+})
+
+describe('the source branch', () => {
+  test.each(['a', 'bot/x_y.z-1', 'HUM-851-fix', 'dependabot/npm/lodash-4.17.21', 'release-1.0'])(
+    'may be %s',
+    (name) => {
+      expect(findings({ source_branch: name })).toEqual([])
+    },
+  )
+
+  test.each([
+    'refs/heads/main',
+    'heads/main',
+    'merge-requests/1/head',
+    'HEAD',
+    '@',
+    '-x',
+    'a..b',
+    'a//b',
+    'a/',
+    '/a',
+    'a/.b',
+    'a.lock',
+    'a.',
+    'a@{1}',
+    'a b',
+    'a$(x)',
+    'm\u0430in',
+    'deadbeef',
+    'a'.repeat(200),
+  ])('may not be %s', (name) => {
+    expect(findings({ source_branch: name })).toContain('branch_name_refused /source_branch')
+  })
+
+  test('must match what the project allows, with case', () => {
+    const project = { source_branches: ['bot/**', 'auto-*'] }
+    expect(findings({ source_branch: 'bot/a/b' }, project)).toEqual([])
+    expect(findings({ source_branch: 'auto-1' }, project)).toEqual([])
+    for (const source_branch of ['Bot/a', 'auto-1/x', 'feature']) {
+      expect(findings({ source_branch }, project)).toEqual(['source_branch_not_allowed /source_branch'])
+    }
+  })
+
+  test('must not be the target, in any case', () => {
+    expect(findings({ source_branch: 'Next', target_branch: 'next' })).toContain('source_is_target /source_branch')
+    expect(findings({ source_branch: 'next' }, { target_branches: ['main', 'next'] })).toContain(
+      'source_is_target /source_branch',
+    )
+  })
+})
+
+test('the target must be one that the project lists', () => {
+  const project = { target_branches: ['main', 'next'] }
+  expect(findings({ target_branch: 'next' }, project)).toEqual([])
+  expect(findings({ target_branch: 'Main' }, project)).toEqual(['target_branch_not_allowed /target_branch'])
+})
+
+describe('text', () => {
+  test.each<[string, Record<string, unknown>, string]>([
+    ['a line break in the title', { title: 'a\nb', commit_message: 'x' }, 'control_characters /title'],
+    ['an escape in the description', { description: '\u001b[31m' }, 'control_characters /description'],
+    ['a bell in the commit message', { commit_message: 'a\u0007' }, 'control_characters /commit_message'],
+    ['bidi controls', { description: 'a\u202eb' }, 'hidden_characters /description'],
+    ['skip ci in the title', { title: 'x [CI-Skip]', commit_message: 'x' }, 'skip_ci /title'],
+    ['skip ci in the commit message', { commit_message: 'x\n\n[skip ci]' }, 'skip_ci /commit_message'],
+    ["the service's own mark", { commit_message: 'x\n\nWorkqueue-Item: 1' }, 'reserved_trailer /commit_message'],
+    ['a signature', { commit_message: 'x\n\n signed-off-by: Ann' }, 'reserved_trailer /commit_message'],
+    ['a blank title', { title: '  ', commit_message: 'x' }, 'blank_text /title'],
+    ['a draft that shall merge', { title: 'Draft: x', auto_merge: true }, 'draft_never_merges /title'],
+  ])('with %s is refused', (_title, given, finding) => {
+    expect(findings(given)).toEqual([finding])
+  })
+
+  test.each<[string, Record<string, unknown>]>([
+    ['tabs and line breaks in a description', { description: 'a\r\n\tb\n' }],
+    ['a quick action, which is made harmless on the way out', { description: '/merge' }],
+    ['skip ci in a description, where it does nothing', { description: 'about [skip ci]' }],
+    ['a draft that waits for a person', { title: 'Draft: x' }],
+    ['other trailers', { commit_message: 'x\n\nRefs: #1' }],
+  ])('with %s is taken', (_title, given) => {
+    expect(findings(given)).toEqual([])
+  })
+})
