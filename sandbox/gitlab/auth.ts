@@ -20,7 +20,7 @@ export function hashToken(token: string): string {
 }
 
 /** The token of a request, in either header. */
-export function tokenOf(request: FastifyRequest): string | null {
+function tokenOf(request: FastifyRequest): string | null {
   const header = request.headers['private-token']
   if (typeof header === 'string' && header !== '') return header
   const bearer = /^Bearer\s+(\S+)\s*$/i.exec(request.headers.authorization ?? '')

@@ -43,7 +43,7 @@ function assign(target: Record<string, unknown>, key: string, value: unknown): v
   assign(element, second, value)
 }
 
-export function parseForm(text: string): Record<string, unknown> {
+function parseForm(text: string): Record<string, unknown> {
   const result: Record<string, unknown> = {}
   for (const [key, value] of new URLSearchParams(text)) assign(result, key, value)
   return result

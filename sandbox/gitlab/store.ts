@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { type Log, silentLog } from '../../src/lib/log.ts'
 import type { State } from './state.ts'
 
-export function emptyState(): State {
+function emptyState(): State {
   return { nextId: 1, users: [], tokens: [], projects: [], mergeRequests: [], notes: [], pipelines: [], jobs: [] }
 }
 

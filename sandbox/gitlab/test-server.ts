@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DEVELOPER, MAINTAINER, REPORTER } from './auth.ts'
 import { ManualClock } from './context.ts'
+import { branchHead, treeEntry } from './git/repository.ts'
 import { createProject, type NewProject } from './projects.ts'
 import { type OpenSandbox, startSandboxGitLab } from './sandbox.ts'
 import type { Project, User } from './state.ts'
@@ -66,11 +67,9 @@ async function read(response: Response): Promise<Answer> {
   }
 }
 
-async function serve(
-  dataDir: string,
-  clock: ManualClock,
-  path: string,
-): Promise<Omit<TestServer, 'restart' | 'remove'>> {
+type Served = Omit<TestServer, 'restart' | 'remove'> & { close(): Promise<void> }
+
+async function serve(dataDir: string, clock: ManualClock, path: string): Promise<Served> {
   const sandbox = await startSandboxGitLab({ dataDir, clock })
   const { context, url } = sandbox
   const named = (who: Who) => {
@@ -92,12 +91,13 @@ async function serve(
     await context.idle()
   }
   const commit: TestServer['commit'] = async (branch, files) => {
-    const there = (await call('GET', `/repository/branches/${encodeURIComponent(branch)}`)).status === 200
+    const repo = context.git(project)
+    const there = (await branchHead(repo, branch)) !== null
     const start = there ? branch : project.defaultBranch
     const actions = []
     for (const [file, content] of Object.entries(files)) {
-      const found = await call('HEAD', `/repository/files/${encodeURIComponent(file)}?ref=${encodeURIComponent(start)}`)
-      actions.push({ action: found.status === 200 ? 'update' : 'create', file_path: file, content })
+      const known = (await treeEntry(repo, `refs/heads/${start}`, file)) !== null
+      actions.push({ action: known ? 'update' : 'create', file_path: file, content })
     }
     const body = { branch, commit_message: `Change ${branch}`, actions, ...(there ? {} : { start_branch: start }) }
     const answer = await call('POST', '/repository/commits', body)
@@ -118,7 +118,7 @@ async function serve(
     reporter: named('reporter'),
     stranger: named('stranger'),
   }
-  return { url, context, clock, project, users, call, raw, pass, commit, open, ...{ close: () => sandbox.close() } }
+  return { url, context, clock, project, users, call, raw, pass, commit, open, close: () => sandbox.close() }
 }
 
 /** Fills a fresh data directory. */
@@ -144,8 +144,7 @@ export async function startTestServer(given: Partial<NewProject> = {}): Promise<
   const clock = new ManualClock()
   const path = await fill(dataDir, clock, given)
   const start = async (): Promise<TestServer> => {
-    const server = await serve(dataDir, clock, path)
-    const close = (server as unknown as { close(): Promise<void> }).close
+    const { close, ...server } = await serve(dataDir, clock, path)
     return {
       ...server,
       async restart() {

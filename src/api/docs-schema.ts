@@ -68,12 +68,34 @@ function fieldsOf(schema: JsonSchema, prefix: string): Html[] {
   for (const [name, field] of Object.entries(schema.properties ?? {})) {
     rows.push(fieldRow(`${prefix}${name}`, field, schema.required?.includes(name) ?? false))
     const { inner, suffix } = innermost(field)
-    rows.push(...fieldsOf(inner, `${prefix}${name}${suffix}.`))
-    for (const variant of [...(inner.oneOf ?? []), ...(inner.anyOf ?? [])]) {
-      rows.push(...fieldsOf(variant, `${prefix}${name}${suffix}.`))
-    }
+    const below = `${prefix}${name}${suffix}.`
+    const variants = inner.oneOf ?? inner.anyOf
+    rows.push(...(variants === undefined ? fieldsOf(inner, below) : fieldsOfVariants(variants, below)))
   }
   return rows
+}
+
+/** Shapes that are told apart by a constant share most fields: one row a field, which says where it does not apply. */
+function fieldsOfVariants(variants: readonly JsonSchema[], prefix: string): Html[] {
+  const names = [...new Set(variants.flatMap((variant) => Object.keys(variant.properties ?? {})))]
+  return names.map((name) => {
+    const having = variants.filter((variant) => variant.properties?.[name] !== undefined)
+    const fields = having.flatMap((variant) => variant.properties?.[name] ?? [])
+    const isRequired = having.every((variant) => variant.required?.includes(name))
+    const [only] = distinct(fields.map(kindOf)).length === 1 ? fields : []
+    const labels = having.length === variants.length ? [] : having.flatMap(labelOf)
+    const description = [
+      fields.find((field) => field.description)?.description ?? '',
+      labels.length === 0 ? '' : `Only with ${labels.join(', ')}.`,
+    ].join(' ')
+    return fieldRow(`${prefix}${name}`, { ...(only ?? { anyOf: fields }), description: description.trim() }, isRequired)
+  })
+}
+
+/** What tells this shape from its neighbours: `create` of `action: "create"`. */
+function labelOf(variant: JsonSchema): string[] {
+  const constants = Object.values(variant.properties ?? {}).filter((field) => typeof field.const === 'string')
+  return constants.map((field) => `\`${String(field.const)}\``)
 }
 
 /** Through arrays and "or null" to the object inside. */
@@ -87,7 +109,7 @@ function innermost(schema: JsonSchema): { readonly inner: JsonSchema; readonly s
   return choices.length === 1 && only ? innermost(only) : { inner: schema, suffix: '' }
 }
 
-export function kindOf(schema: JsonSchema): Html {
+function kindOf(schema: JsonSchema): Html {
   if (schema.$ref) {
     const name = schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1)
     return html`<a href="#schema-${name}">${name}</a>`

@@ -3,13 +3,12 @@
  * they depend on each other, and stops them in the order of decision 0036: no new requests, then no new work, then the
  * database.
  */
-import { sql } from 'kysely'
 import manifest from '../../package.json' with { type: 'json' }
 import { createApi } from '../api/server.ts'
 import type { AuditEntry } from '../audit/entry.ts'
 import { createLogAudit } from '../audit/log-sink.ts'
 import { createAuthenticator } from '../auth/authenticator.ts'
-import type { Database } from '../db/database.ts'
+import { type Database, pingDatabase } from '../db/database.ts'
 import { gitlabToken } from '../gitlab/config.ts'
 import { createGitLab } from '../gitlab/create-gitlab.ts'
 import { createItemTypes } from '../item-types/index.ts'
@@ -94,7 +93,7 @@ function isHandled(config: Config, name: string): boolean {
 
 async function checkDatabase(db: Database): Promise<Record<string, string>> {
   try {
-    await sql`select 1`.execute(db)
+    await pingDatabase(db)
     return { database: 'ok' }
   } catch {
     // Everybody may read this: no address, no message of the driver.

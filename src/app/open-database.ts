@@ -2,8 +2,7 @@
  * The program's database: the configured PostgreSQL, which must already have this program's schema, or the embedded one,
  * which is brought up to date here, since nobody else looks after it.
  */
-import { sql } from 'kysely'
-import { type Database, openDatabase } from '../db/database.ts'
+import { type Database, openDatabase, pingDatabase } from '../db/database.ts'
 import { startEmbeddedPostgres } from '../db/embedded.ts'
 import { checkSchema, migrate } from '../db/migrate.ts'
 import { messageOf, WorkQueueError } from '../lib/errors.ts'
@@ -67,7 +66,7 @@ async function open<T>(
 
 async function assertAnswers(db: Database, url: string | undefined): Promise<void> {
   try {
-    await sql`select 1`.execute(db)
+    await pingDatabase(db)
   } catch (error) {
     const where = url === undefined ? 'The embedded PostgreSQL' : `PostgreSQL at ${maskUrl(url)}`
     throw new WorkQueueError(

@@ -1,7 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { aNote, startTestApi, type TestApi, UNKNOWN_ID } from '../../test/support/api.ts'
 import { aBlocker } from '../../test/support/fake-queue.ts'
@@ -26,9 +27,10 @@ beforeEach(async () => {
 })
 
 interface Run {
-  readonly process: ChildProcess
   /** Resolves when standard output holds the text. */
   sees(text: string): Promise<void>
+  /** The same for standard error. */
+  complains(text: string): Promise<void>
   readonly ended: Promise<{ readonly status: number | null; readonly out: string; readonly err: string }>
 }
 
@@ -44,26 +46,35 @@ function start(args: readonly string[], { input = '', env, cwd = directory, comm
   const { PATH = '' } = process.env
   const known = { WQ_URL: url, WQ_TOKEN: api.tokens.all.token }
   const child = spawn(command, args, { cwd, env: { PATH, ...(env ?? known) } })
-  let out = ''
-  let err = ''
-  const waiting: { text: string; resolve: () => void }[] = []
-  child.stdout.on('data', (chunk) => {
-    out += chunk
-    for (const { text, resolve } of waiting) if (out.includes(text)) resolve()
-  })
-  child.stderr.on('data', (chunk) => {
-    err += chunk
-  })
+  const out = gather(child.stdout)
+  const err = gather(child.stderr)
   child.stdin.end(input)
   const ended = new Promise<{ status: number | null; out: string; err: string }>((resolve, reject) => {
     child.on('error', reject)
-    child.on('close', (status) => resolve({ status, out, err }))
+    child.on('close', (status) => resolve({ status, out: out.text(), err: err.text() }))
+  })
+  return { ended, sees: out.waitFor, complains: err.waitFor }
+}
+
+function gather(stream: Readable): { text(): string; waitFor(part: string): Promise<void> } {
+  let text = ''
+  const waiting = new Set<() => void>()
+  stream.on('data', (chunk) => {
+    text += chunk
+    for (const look of waiting) look()
   })
   return {
-    process: child,
-    ended,
-    sees: (text) =>
-      out.includes(text) ? Promise.resolve() : new Promise((resolve) => waiting.push({ text, resolve })),
+    text: () => text,
+    waitFor: (part) =>
+      new Promise((resolve) => {
+        const look = () => {
+          if (!text.includes(part)) return
+          waiting.delete(look)
+          resolve()
+        }
+        waiting.add(look)
+        look()
+      }),
   }
 }
 
@@ -162,6 +173,7 @@ describe('wq watch', () => {
     await again.app.listen({ host: '127.0.0.1', port: Number(port) })
     api.queue.change(id, { phase: 'completed', resolution: 'merged' })
     expect((await watching.ended).status).toBe(0)
+    await again.app.close()
   })
 
   test('prints JSON lines to programs', async () => {

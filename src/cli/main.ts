@@ -25,7 +25,6 @@ const program = new Command('wq')
   .version(version)
   .showHelpAfterError('(see wq --help)')
   .exitOverride()
-  .configureHelp({ showGlobalOptions: true })
 
 program.commandsGroup('Work items:')
 registerSubmitCommand(program)

@@ -30,7 +30,7 @@ function wantsColor(stream: { readonly isTTY?: boolean }): boolean {
 
 /** One line without control characters and without characters that reorder text. */
 export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu, ' ').trim()
+  return text.replace(/\s*[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+\s*/gu, ' ').trim()
 }
 
 export function shortTime(iso: string): string {

@@ -1,13 +1,13 @@
 /** The commands that run the service itself, and so load all of it. main.ts loads this file only when one is asked for. */
 import type { Command } from 'commander'
 import { registerConfigCommand } from './config-check.ts'
-import { registerLocalCommand } from './local.ts'
 import { registerMigrateCommand } from './migrate.ts'
 import { registerSandboxCommand } from './sandbox.ts'
 import { registerServeCommand } from './serve.ts'
+import { registerStartCommand } from './start.ts'
 
 export function registerServiceCommands(program: Command): void {
-  registerLocalCommand(program)
+  registerStartCommand(program)
   registerServeCommand(program)
   registerMigrateCommand(program)
   registerConfigCommand(program)

@@ -1,6 +1,7 @@
 /**
  * `wq watch`: follows a work item to its end. It prints a line when something changed, and the exit status tells how the
- * item ended. An outage of the service in between is said once and waited out: the work goes on without the watcher.
+ * item ended. An outage of the service in between is said once and waited out, for the work goes on without the watcher;
+ * a service that was never there is an error at once.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, InvalidArgumentError } from 'commander'
@@ -56,7 +57,7 @@ export async function watchWorkItem(
   for (;;) {
     const item = await client.get(id).catch((error: unknown) => {
       const now = performance.now()
-      if (!isOutage(error) || now - (outageSince ?? now) > MAX_OUTAGE_MS) throw error
+      if (shown === '' || !isOutage(error) || now - (outageSince ?? now) > MAX_OUTAGE_MS) throw error
       if (outageSince === null) output.complain(`${printable(error.message)} Still watching…`)
       outageSince ??= now
       return null

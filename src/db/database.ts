@@ -2,7 +2,7 @@
  * The connection pool and the typed query builder over it. This is the only home of `pg`. The pool survives PostgreSQL:
  * an idle connection that breaks is logged and replaced, never an unhandled error that ends the process.
  */
-import { Kysely, type Transaction as KyselyTransaction, PostgresDialect } from 'kysely'
+import { Kysely, type Transaction as KyselyTransaction, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import { messageOf } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
@@ -38,6 +38,11 @@ export function openDatabase({ url, maxConnections = 20, log }: DatabaseOptions)
     log?.warn({ error: messageOf(error) }, 'an idle database connection broke; it is replaced at the next statement')
   })
   return new Kysely<DB>({ dialect: new PostgresDialect({ pool }) })
+}
+
+/** Throws what the driver says when the database does not answer. */
+export async function pingDatabase(db: Database): Promise<void> {
+  await sql`select 1`.execute(db)
 }
 
 const INT8_OID = 20

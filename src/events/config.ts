@@ -17,5 +17,3 @@ export const webhookConfigSchema = z.strictObject({
       'webhook.secret starts with whsec_ but is not a signing token of GitLab; copy the whole token',
     ),
 })
-
-export type WebhookConfig = z.output<typeof webhookConfigSchema>

@@ -31,6 +31,8 @@ export interface GitLabBranch {
   /** Full message of the head commit, for the trailers in it. */
   readonly headMessage: string
   readonly parentShas: readonly string[]
+  /** Of the head commit; commits made through the API carry the token's user, who cannot be chosen by a caller. */
+  readonly committerEmail: string | null
 }
 
 export interface GitLabCommitAction {
@@ -133,6 +135,8 @@ export type GitLabMergeAnswer =
 export interface GitLab {
   /** null: missing, or not visible to our token (GitLab answers 404 to both). `project` is a full path or a number. */
   getProject(project: string | number, options?: CallOptions): Promise<GitLabProject | null>
+  /** The address that commits of the token's own user carry; null when GitLab does not say. */
+  getOwnCommitEmail(options?: CallOptions): Promise<string | null>
   /** The id of the user with exactly this name; null when there is none. */
   getUserId(username: string, options?: CallOptions): Promise<number | null>
 

@@ -40,6 +40,10 @@ export const projectSchema = z
     }),
   )
 
+export const ownUserSchema = z
+  .looseObject({ commit_email: optionalText, email: optionalText })
+  .transform(({ commit_email, email }) => commit_email || email || null)
+
 export const usersSchema = z.array(z.looseObject({ id: z.int(), username: z.string() }))
 
 export const branchSchema = z
@@ -47,7 +51,12 @@ export const branchSchema = z
     name: z.string(),
     protected: optionalFlag,
     default: optionalFlag,
-    commit: z.looseObject({ id: z.string(), message: optionalText, parent_ids: z.array(z.string()).nullish() }),
+    commit: z.looseObject({
+      id: z.string(),
+      message: optionalText,
+      parent_ids: z.array(z.string()).nullish(),
+      committer_email: optionalText,
+    }),
   })
   .transform(
     ({ name, commit, ...branch }): GitLabBranch => ({
@@ -58,6 +67,7 @@ export const branchSchema = z
       default: branch.default ?? false,
       headMessage: commit.message ?? '',
       parentShas: commit.parent_ids ?? [],
+      committerEmail: commit.committer_email ?? null,
     }),
   )
 

@@ -114,6 +114,7 @@ describe('branches, trees and commits', () => {
       default: false,
       parentShas: [parent],
       headMessage: 'Add it\n\nWorkqueue-Item: 1\n',
+      committerEmail: await gitlab.getOwnCommitEmail(),
     })
     await gitlab.deleteBranch(projectId, branch)
     expect(await gitlab.getBranch(projectId, branch)).toBeNull()

@@ -1,7 +1,6 @@
 /** What a crash leaves behind: nothing done twice, nothing forgotten. The service runs in a process of its own and is killed. */
 import { once } from 'node:events'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Client } from '../../src/client/client.ts'
 import { createFlow, type Flow } from '../support/flow.ts'
 
 let flow: Flow
@@ -34,14 +33,8 @@ describe('kill -9', () => {
     await died
     expect(state.mergeRequests).toEqual([])
 
-    const merged = new Promise<void>((resolve) => {
-      signals.on('merge_request', ({ action }) => {
-        if (action === 'merge') resolve()
-      })
-    })
     const second = await flow.spawn({ queue: QUEUE })
-    await merged
-    await ended(second.client, work_item.id)
+    await second.audit.waitForPhase(work_item.id, 'completed')
 
     expect(state.mergeRequests).toMatchObject([{ state: 'merged' }])
     expect(flow.writes.filter((write) => write === 'push queue/crash')).toHaveLength(1)
@@ -58,15 +51,10 @@ describe('kill -9', () => {
     const { work_item } = await first.client.submit(CHANGE)
     await died
     const second = await flow.spawn({ queue: QUEUE })
-    await ended(second.client, work_item.id)
+    await second.audit.waitForPhase(work_item.id, 'completed')
 
     expect(state.mergeRequests).toMatchObject([{ state: 'merged' }])
     expect(flow.writes.filter((write) => write.startsWith('merge !'))).toHaveLength(1)
     expect(await second.client.get(work_item.id)).toMatchObject({ phase: 'completed', resolution: 'merged' })
   })
 })
-
-/** The service runs in another process, whose audit cannot be heard here: it is asked, with no pause between the questions. */
-async function ended(client: Client, id: string): Promise<void> {
-  while ((await client.get(id)).phase === 'active') await new Promise(setImmediate)
-}

@@ -33,9 +33,10 @@ export async function startTestApi(changes: Partial<ApiDependencies> = {}) {
   })
   const queue = new FakeQueue()
   const entries: AuditEntry[] = []
+  const authenticator = createAuthenticator(config)
   const app = await createApi({
     queue,
-    authenticator: createAuthenticator(config),
+    authenticator,
     audit: { record: (entry) => void entries.push(entry) },
     log: silentLog,
     webhook: { secret: WEBHOOK_SECRET },
@@ -58,7 +59,7 @@ export async function startTestApi(changes: Partial<ApiDependencies> = {}) {
   async function submitted(note: object = aNote): Promise<string> {
     return submitAnswerSchema.parse((await post('/work-items', note)).json()).work_item.id
   }
-  return { app, queue, entries, tokens, bearer, post, get, submitted }
+  return { app, queue, authenticator, entries, tokens, bearer, post, get, submitted }
 }
 
 export type Caller = keyof TestApi['tokens']

@@ -26,9 +26,9 @@ const noteSchema = z.strictObject({
 })
 
 /** A type of work that exists only here: a named note. Texts that hold `forbidden` are refused by its inspection. */
-export const noteType = fakeType('note', noteSchema)
+const noteType = fakeType('note', noteSchema)
 /** A second one, to tell permissions apart. */
-export const memoType = fakeType('memo', noteSchema.extend({ item_type: z.literal('memo') }))
+const memoType = fakeType('memo', noteSchema.extend({ item_type: z.literal('memo') }))
 
 export class FakeQueue implements WorkQueue {
   readonly itemTypes: ReadonlyMap<string, AnyItemType>

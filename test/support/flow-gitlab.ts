@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { ZERO_SHA } from '../../sandbox/gitlab/git/repository.ts'
 import { createProject, type FileContent, type NewProject } from '../../sandbox/gitlab/projects.ts'
 import { type RunningSandbox, startSandboxGitLab } from '../../sandbox/gitlab/sandbox.ts'
 import type { Project } from '../../sandbox/gitlab/state.ts'
@@ -31,7 +32,7 @@ export interface FlowGitLabOptions extends Omit<NewProject, 'path' | 'files'> {
 export interface FlowGitLab {
   readonly gitlab: RunningSandbox
   readonly project: Project
-  /** Writes that were seen: pushes and changes of merge requests. */
+  /** Writes that were seen, pushes and changes of merge requests: `push queue/x`, `open !1`, `delete queue/x`. */
   readonly writes: readonly string[]
   /** A fresh clone of the project's default branch. */
   clone(): Promise<string>
@@ -55,7 +56,7 @@ export async function createFlowGitLab(directory: string, options: FlowGitLabOpt
   })
   const writes: string[] = []
   const { signals } = gitlab.context
-  signals.on('push', ({ branch }) => writes.push(`push ${branch}`))
+  signals.on('push', ({ branch, after }) => writes.push(`${after === ZERO_SHA ? 'delete' : 'push'} ${branch}`))
   signals.on('merge_request', ({ action, mergeRequest }) => writes.push(`${action} !${mergeRequest.iid}`))
   let clones = 0
 

@@ -7,7 +7,9 @@ import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { stringify } from 'yaml'
+import { z } from 'zod'
 import { startService } from '../../src/app/compose.ts'
 import { type ConfigInput, parseConfig } from '../../src/app/config.ts'
 import { newToken } from '../../src/auth/token.ts'
@@ -44,6 +46,8 @@ export interface RunningService {
 
 export interface SpawnedService {
   readonly client: Client
+  /** What its log says of the audit. */
+  readonly audit: RecordedAudit
   readonly process: ChildProcess
 }
 
@@ -91,9 +95,10 @@ export async function createFlow({ webhook = true, ...options }: FlowOptions = {
       await writeFile(file, stringify(configInput(overrides)), { mode: 0o600 })
       const child = spawnService(file)
       stops.push(() => kill(child))
-      const url = await announcedUrl(child)
+      const audit = createRecordedAudit()
+      const url = await followLog(child, audit)
       connect(url)
-      return { client: createClient({ url, token }), process: child }
+      return { client: createClient({ url, token }), audit, process: child }
     },
     async stop() {
       for (const stop of stops.reverse()) await stop()
@@ -118,16 +123,16 @@ async function kill(child: ChildProcess): Promise<void> {
   await gone
 }
 
-/** The log line by which a service says where it listens. */
-async function announcedUrl(child: ChildProcess): Promise<string> {
+/** Reads the log: hears the audit in it, and answers where the service says that it listens. */
+async function followLog(child: ChildProcess, audit: RecordedAudit): Promise<string> {
+  if (child.stdout === null) throw new Error('the service was started without a pipe')
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const timer = setTimeout(() => reject(new Error('the service did not say where it listens')), START_TIMEOUT_MS)
   child.once('exit', (code) => reject(new Error(`the service ended with code ${code} before it listened`)))
-  let output = ''
-  child.stdout?.on('data', (chunk: Buffer) => {
-    output += chunk.toString()
-    const match = /"url":"(http:[^"]+)"/.exec(output)
-    if (match?.[1]) resolve(match[1])
+  createInterface(child.stdout).on('line', (text) => {
+    const line = logLineSchema.parse(JSON.parse(text))
+    if (line.audit !== undefined) audit.record(line.audit)
+    if (line.url !== undefined) resolve(line.url)
   })
   try {
     return await promise
@@ -135,3 +140,8 @@ async function announcedUrl(child: ChildProcess): Promise<string> {
     clearTimeout(timer)
   }
 }
+
+const logLineSchema = z.object({
+  url: z.string().optional(),
+  audit: z.looseObject({ event_type: z.string() }).optional(),
+})

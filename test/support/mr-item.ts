@@ -9,7 +9,7 @@ import type { WorkItem } from '../../src/queue/work-item.ts'
 export const NOON = new Date('2026-03-02T12:00:00Z')
 const MORNING = new Date('2026-03-02T08:00:00Z')
 
-export const PROJECT = 'Group/widgets'
+const PROJECT = 'Group/widgets'
 
 /** A submission as a caller may send it. */
 export function mrBody(given: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {

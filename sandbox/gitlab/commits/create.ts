@@ -108,6 +108,8 @@ export async function createCommit(
     throw refusal(400, 'You are not allowed to force push code to a protected branch on this project.')
   }
   if (!(await moveBranch(repo, branch, before, commit))) {
+    // Somebody pushed with git meanwhile, or the name is that of another branch's directory.
+    if (before !== ZERO_SHA) throw refusal(400, `Could not update refs/heads/${branch}. Please refresh and try again.`)
     throw refusal(400, `Something went wrong when we tried to create '${branch}' for you: Branch name is invalid`)
   }
   recordPush(context, { project, branch, before, after: commit, userId: user.id })

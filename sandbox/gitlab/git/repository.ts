@@ -6,7 +6,7 @@ import { type Commit, parseCommit } from './commit.ts'
 import { type ObjectReader, openObjectReader } from './object-reader.ts'
 import { type GitOptions, type GitResult, runGit } from './process.ts'
 
-export type { Commit, Person } from './commit.ts'
+export type { Commit } from './commit.ts'
 
 export const ZERO_SHA = '0'.repeat(40)
 
@@ -132,7 +132,7 @@ function typeOf(mode: string): TreeEntryType {
 }
 
 /** The entries of one stored tree, their paths being names. */
-export function parseTree(content: Buffer): TreeEntry[] {
+function parseTree(content: Buffer): TreeEntry[] {
   const entries: TreeEntry[] = []
   for (let at = 0; at < content.length; ) {
     const space = content.indexOf(32, at)

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { listBranches, ZERO_SHA } from '../git/repository.ts'
+import { editTree } from '../git/tree-editor.ts'
+import { moveBranch, writeCommit } from '../git/write.ts'
 import type { Push } from '../state.ts'
 import { startTestServer, type TestServer } from '../test-server.ts'
 
@@ -265,6 +267,55 @@ test('a later action that fails takes the earlier ones with it', async () => {
   expect((await server.call('GET', `/repository/branches/${branch}`)).status).toBe(404)
 })
 
+describe('special entries', () => {
+  beforeAll(async () => {
+    const repo = server.context.git(server.project)
+    const main = String(((await server.call('GET', '/repository/branches/main')).json['commit'] as { id: string }).id)
+    const tree = editTree(repo, main)
+    await tree.put('link', { mode: '120000', sha: null, content: Buffer.from('README.md') })
+    await tree.put('module', { mode: '160000', sha: main, content: null })
+    const nobody = { name: 'n', email: 'n' }
+    const message = 'Special'
+    const date = server.clock.now()
+    const root = await tree.write()
+    const commit = { tree: root, parents: [main], message, author: nobody, committer: nobody, date }
+    await moveBranch(repo, 'special', ZERO_SHA, await writeCommit(repo, commit))
+  })
+
+  const start = { start_branch: 'special' }
+
+  test('a symbolic link stays one when updated or moved', async () => {
+    const { branch } = await act([{ action: 'update', file_path: 'link', content: 'src' }], start)
+    const { list } = await server.call('GET', `/repository/tree?ref=${branch}`)
+    expect(list.find((entry) => entry['path'] === 'link')).toMatchObject({ mode: '120000', type: 'blob' })
+    const moved = await act([{ action: 'move', previous_path: 'link', file_path: 'link2' }], start)
+    const { list: after } = await server.call('GET', `/repository/tree?ref=${moved.branch}`)
+    expect(after.find((entry) => entry['path'] === 'link2')).toMatchObject({ mode: '120000' })
+  })
+
+  test('a submodule is in the tree, is no file, and can be deleted', async () => {
+    const { list } = await server.call('GET', '/repository/tree?ref=special')
+    expect(list.find((entry) => entry['path'] === 'module')).toMatchObject({ mode: '160000', type: 'commit' })
+    const update = await act([{ action: 'update', file_path: 'module', content: 'x' }], start)
+    expect(update.answer.json).toEqual({ message: "A file with this name doesn't exist" })
+    expect((await act([{ action: 'delete', file_path: 'module' }], start)).answer.status).toBe(201)
+  })
+
+  test('a path through a file is refused', async () => {
+    const { answer } = await act([create('README.md/x')])
+    expect([answer.status, answer.json]).toEqual([400, { message: 'A file with this name already exists' }])
+  })
+})
+
+test('a start from a project that is no fork is refused', async () => {
+  const other = await server.call('POST', '//projects', { path: 'elsewhere' })
+  const { answer } = await act([create('x')], { start_project: other.json['id'] })
+  expect([answer.status, answer.json]).toEqual([
+    403,
+    { message: '403 Forbidden - Project is not included in the fork network for Widgets' },
+  ])
+})
+
 test('a body that is not JSON is told apart', async () => {
   const answer = await server.raw(`/api/v4/projects/${server.project.id}/repository/commits`, {
     method: 'POST',
@@ -312,57 +363,4 @@ test('forms are read like JSON', async () => {
   })
   expect(answer.status).toBe(201)
   expect(String(await bytes('from-form', 'two'))).toBe('two')
-})
-
-describe('reading', () => {
-  test('compare tells three-dot from two-dot', async () => {
-    await server.commit('side', { 'side.txt': 's\n' })
-    await server.commit('ahead', { 'ahead.txt': 'a\n' })
-    const paths = async (query: string) => {
-      const { json } = await server.call('GET', `/repository/compare?${query}`)
-      return (json['diffs'] as { new_path: string; deleted_file: boolean }[])
-        .map((diff) => `${diff.deleted_file ? '-' : '+'}${diff.new_path}`)
-        .sort()
-    }
-    expect(await paths('from=ahead&to=side')).toEqual(['+side.txt'])
-    expect(await paths('from=ahead&to=side&straight=true')).toEqual(['+side.txt', '-ahead.txt'])
-    const missing = await server.call('GET', '/repository/compare?from=main&to=nowhere')
-    expect([missing.status, missing.json]).toEqual([404, { message: '404 Ref Not Found' }])
-  })
-
-  test('compare shows renames and mode changes', async () => {
-    const { branch } = await act([
-      { action: 'move', previous_path: 'src/a.txt', file_path: 'src/z.txt' },
-      { action: 'chmod', file_path: 'README.md', execute_filemode: true },
-    ])
-    const { json } = await server.call('GET', `/repository/compare?from=main&to=${branch}`)
-    expect(json['diffs']).toEqual([
-      expect.objectContaining({ new_path: 'README.md', a_mode: '100644', b_mode: '100755', diff: '' }),
-      expect.objectContaining({ old_path: 'src/a.txt', new_path: 'src/z.txt', renamed_file: true }),
-    ])
-  })
-
-  test('a file comes as JSON, raw, and as headers', async () => {
-    const path = '/repository/files/src%2Fdeep%2Fb.txt'
-    const { json } = await server.call('GET', `${path}?ref=main`)
-    expect(json).toMatchObject({ file_path: 'src/deep/b.txt', size: 2, encoding: 'base64', content: 'Ygo=' })
-    const head = await server.call('HEAD', `${path}?ref=main`)
-    expect(head.status).toBe(200)
-    expect(head.headers.get('x-gitlab-blob-id')).toBe(json['blob_id'])
-    expect(head.headers.get('x-gitlab-size')).toBe('2')
-    const raw = await server.call('GET', `${path}/raw`)
-    expect([raw.text, raw.headers.get('x-gitlab-last-commit-id')]).toEqual(['b\n', json['last_commit_id']])
-    const missing = await server.call('GET', '/repository/files/no/raw?ref=main')
-    expect([missing.status, missing.json]).toEqual([404, { message: '404 File Not Found' }])
-    const nowhere = await server.call('GET', '/repository/files/README.md/raw?ref=nowhere')
-    expect([nowhere.status, nowhere.json]).toEqual([404, { message: '404 Commit Not Found' }])
-  })
-
-  test('commit lists have pages without totals', async () => {
-    const { headers, list } = await server.call('GET', '/repository/commits?ref_name=crowd&per_page=3&page=2')
-    expect(list).toHaveLength(3)
-    expect(headers.get('x-next-page')).toBe('3')
-    expect(headers.get('x-total')).toBeNull()
-    expect(headers.get('link')).not.toContain('rel="last"')
-  })
 })

@@ -33,7 +33,7 @@ describe('a submission', () => {
     ['another item type', { item_type: 'cve' }, 'invalid_value /item_type'],
     ['no title', { title: undefined }, 'required /title'],
     ['an empty title', { title: '' }, 'too_small /title'],
-    ['a title that GitLab would refuse', { title: 'x'.repeat(256) }, 'too_big /title'],
+    ['a title that GitLab would refuse', { title: 'x'.repeat(255) }, 'too_big /title'],
     ['a title with NUL', { title: 'a\0b' }, 'invalid_text /title'],
     ['a lone surrogate', { description: '\ud800' }, 'invalid_text /description'],
     ['no file actions', { file_actions: [] }, 'too_small /file_actions'],

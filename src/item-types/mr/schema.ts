@@ -15,10 +15,12 @@ function text(maxLength: number) {
     })
 }
 
-/** GitLab's own limit for a title and a label. */
+/** GitLab's limit for the name of a label. */
 const MAX_NAME = 255
-/** GitLab's limit is 1,048,576; this leaves room for what the service adds. */
-const MAX_DESCRIPTION = 1_000_000
+/** GitLab's limit is 255; a title that begins with a slash gets a backslash in front. */
+const MAX_TITLE = 254
+/** GitLab's limit is 1,048,576; a description of nothing but slashes doubles when it is made harmless. */
+const MAX_DESCRIPTION = 500_000
 const MAX_COMMIT_MESSAGE = 16_384
 /** Characters of one file's content as sent; the configured limits are in bytes and lower. */
 const MAX_CONTENT = 64 * 1024 * 1024
@@ -68,7 +70,7 @@ export const mrSubmissionSchema = z
     source_branch: text(MAX_NAME).min(1),
     /** Default: the project's default branch, whatever it is when the service writes. */
     target_branch: text(MAX_NAME).min(1).optional(),
-    title: text(MAX_NAME).min(1),
+    title: text(MAX_TITLE).min(1),
     description: text(MAX_DESCRIPTION).default(''),
     /** Default: the title. */
     commit_message: text(MAX_COMMIT_MESSAGE).min(1).optional(),

@@ -117,13 +117,26 @@ describe('a commit whose answer was lost', () => {
     expect((await world.look(id)).detail.writtenSha).toBe((json['commit'] as { id: string }).id)
   })
 
+  test('is replaced when the caller wants something else by then', async () => {
+    const id = await submit()
+    world.loseAnswer('createCommit')
+    await world.work(id)
+    await submit({ file_actions: [{ action: 'create', file_path: file, content: 'Changed my mind.\n' }] })
+    await world.later(id)
+    const { item, detail } = await world.look(id)
+    expect(item).toMatchObject({ phase: 'active', lastError: null })
+    expect(detail.mrIid).not.toBeNull()
+    const path = `/repository/files/${encodeURIComponent(file)}/raw?ref=${encodeURIComponent(branch)}`
+    expect((await world.server.call('GET', path)).text).toBe('Changed my mind.\n')
+  })
+
   test('is not adopted after a person amended it, although they kept its message', async () => {
     const id = await submit()
     world.loseAnswer('createCommit')
     await world.work(id)
     const { json } = await world.server.call('GET', `/repository/branches/${encodeURIComponent(branch)}`)
     const { message } = json['commit'] as { message: string }
-    const amended = await world.server.call('POST', '/repository/commits', {
+    const amendment = {
       branch,
       start_branch: 'main',
       force: true,
@@ -132,7 +145,8 @@ describe('a commit whose answer was lost', () => {
         { action: 'create', file_path: file, content: 'A note.\n' },
         { action: 'create', file_path: 'docs/smuggled.md', content: 'x' },
       ],
-    })
+    }
+    const amended = await world.server.call('POST', '/repository/commits', amendment, 'developer')
     expect(amended.status).toBe(201)
     await world.later(id)
     expect((await world.look(id)).item).toMatchObject({ phase: 'failed', lastError: { code: 'branch_not_owned' } })

@@ -56,7 +56,15 @@ async function reconcile({ mr = {}, detail = {}, branchSha = SHA, requirePipelin
     async getBranch(_project, name): Promise<GitLabBranch | null> {
       asked.push(name)
       if (branchSha === null) return null
-      return { name, sha: branchSha, protected: false, default: false, headMessage: '', parentShas: [] }
+      return {
+        name,
+        sha: branchSha,
+        protected: false,
+        default: false,
+        headMessage: '',
+        parentShas: [],
+        committerEmail: null,
+      }
     },
     async mergeMergeRequest(_project, _iid, request) {
       merges.push(request)

@@ -12,7 +12,7 @@ import { isOwnCommit } from '../store.ts'
 import { readTargetTree } from '../target-tree.ts'
 import { type Action, refuse } from './context.ts'
 import type { Target } from './project.ts'
-import { carriesMark, markedMessage } from './trailers.ts'
+import { type Mark, markedMessage, readMark } from './trailers.ts'
 
 /**
  * `ready`: the branch is as wanted. `nothing_to_change`: the target is, without it. `taken_over`: somebody else pushed to
@@ -80,17 +80,21 @@ async function findOwner(
   action: Action,
   wish: BranchWish,
   branch: GitLabBranch | null,
-  mark: { readonly itemId: string; readonly commitHash: string },
+  wanted: Mark,
 ): Promise<'nobody' | 'service' | 'stranger'> {
   if (branch === null) return 'nobody'
-  const { services, draft } = action
+  const { services, draft, context } = action
   if (branch.sha === draft.detail.writtenSha) return 'service'
-  if (carriesMark(branch.headMessage, mark) && (await holdsExactly(action, wish, branch))) {
+  if (await isOwnCommit(services.db, wish.target.project.id, branch.name, branch.sha)) return 'service'
+  const mark = readMark(branch.headMessage)
+  if (mark?.itemId !== wanted.itemId) return 'stranger'
+  if (mark.commitHash === wanted.commitHash && (await holdsExactly(action, wish, branch))) {
     recordWritten(action, branch.sha, mark.commitHash)
     return 'service'
   }
-  const isOwn = await isOwnCommit(services.db, wish.target.project.id, branch.name, branch.sha)
-  return isOwn ? 'service' : 'stranger'
+  // The answer to the commit of an earlier content may have been lost. What a person amended names them as committer.
+  const ownEmail = await services.gitlab.getOwnCommitEmail(context)
+  return ownEmail !== null && ownEmail === branch.committerEmail ? 'service' : 'stranger'
 }
 
 /**

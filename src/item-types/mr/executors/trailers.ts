@@ -15,8 +15,9 @@ export function markedMessage(message: string, { itemId, commitHash }: Mark): st
   return `${sanitizeText(message).trimEnd()}\n\nWorkqueue-Item: ${itemId}\nWorkqueue-Content: ${commitHash}\n`
 }
 
-/** Does the message end with exactly this mark? */
-export function carriesMark(message: string, mark: Mark): boolean {
-  const lines = message.trimEnd().split('\n').slice(-2)
-  return lines[0] === `Workqueue-Item: ${mark.itemId}` && lines[1] === `Workqueue-Content: ${mark.commitHash}`
+/** The mark at the end of a commit's message; null when there is none. */
+export function readMark(message: string): Mark | null {
+  const match = /\n\nWorkqueue-Item: (\S+)\nWorkqueue-Content: ([0-9a-f]{64})\n?$/.exec(message)
+  const [, itemId, commitHash] = match ?? []
+  return itemId === undefined || commitHash === undefined ? null : { itemId, commitHash }
 }

@@ -115,7 +115,7 @@ describe('limits', () => {
   test('are judged in time that grows with the submission only', () => {
     const hostile = Array.from({ length: 200 }, (_, index) => create(`${'a'.repeat(200)}/${'a'.repeat(200)}${index}`))
     const started = performance.now()
-    expect(findings({ ...files(...hostile), description: '/'.repeat(500_000) })).toEqual([])
+    expect(findings({ ...files(...hostile), description: '/'.repeat(400_000) })).toEqual([])
     expect(performance.now() - started).toBeLessThan(2_000)
   })
 })

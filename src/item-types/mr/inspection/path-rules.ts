@@ -54,7 +54,7 @@ export function compilePathRules(policy: ProjectPolicy): PathRules {
 }
 
 /** Every entry of the default block list that holds in this project, and the project's own. */
-export function blockListOf({ block_paths, unblock_paths }: ProjectPolicy): readonly string[] {
+function blockListOf({ block_paths, unblock_paths }: ProjectPolicy): readonly string[] {
   return [...DEFAULT_BLOCK_LIST.filter((pattern) => !unblock_paths.includes(pattern)), ...block_paths]
 }
 
