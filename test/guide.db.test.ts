@@ -24,6 +24,7 @@ const BRANCH: GitLabBranch = {
   default: false,
   headMessage: 'old',
   parentShas: [],
+  committerEmail: null,
 }
 
 describe('the item type of the guide', () => {

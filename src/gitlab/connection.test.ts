@@ -170,6 +170,23 @@ describe('an aborted signal', () => {
 })
 
 describe('lists', () => {
+  test("an open merge request from a fork is not taken for the project's own", async () => {
+    const mergeRequest = (iid: number, source_project_id: number) => ({
+      iid,
+      project_id: 1,
+      source_project_id,
+      title: 'x',
+      state: 'opened',
+      source_branch: 'bot/x',
+      target_branch: 'main',
+      web_url: url,
+    })
+    answerWith(200, JSON.stringify([mergeRequest(8, 2)]))
+    expect(await client().findOpenMergeRequest(1, 'bot/x', 'main')).toBeNull()
+    answerWith(200, JSON.stringify([mergeRequest(8, 2), mergeRequest(7, 1)]))
+    expect(await client().findOpenMergeRequest(1, 'bot/x', 'main')).toMatchObject({ iid: 7 })
+  })
+
   test('are read page by page to their end', async () => {
     const entry = (path: string) => ({ id: 'a'.repeat(40), type: 'blob', path, mode: '100644' })
     answer = (response, request) => {

@@ -5,7 +5,7 @@
 import { MergeRequestNotes, MergeRequests } from '@gitbeaker/rest'
 import { type Connection, orNull, readAnswer } from './connection.ts'
 import { GitLabError } from './errors.ts'
-import type { GitLab, GitLabMergeRequestChanges } from './port.ts'
+import type { GitLab, GitLabMergeRequest, GitLabMergeRequestChanges } from './port.ts'
 import { mergeRequestSchema, mergeRequestsSchema, notesSchema } from './schema.ts'
 
 /** Statuses of a merge that did not happen for a reason that may pass: not mergeable, conflict, another head. */
@@ -30,8 +30,10 @@ export function mergeRequestCalls(connection: Connection): MergeRequestCalls {
         perPage: PAGE_SIZE,
       })
       const found = readAnswer(mergeRequestsSchema, answer, 'the list of merge requests')
-      // The filters are compared again, because one that a server does not know is ignored by it.
-      return found.find((mr) => mr.sourceBranch === sourceBranch && mr.targetBranch === targetBranch) ?? null
+      // A fork may have a branch of the same name. The other filters are compared too: a server ignores what it does not know.
+      const isIt = (mr: GitLabMergeRequest) =>
+        mr.sourceProjectId === projectId && mr.sourceBranch === sourceBranch && mr.targetBranch === targetBranch
+      return found.find(isIt) ?? null
     },
 
     async createMergeRequest(projectId, { sourceBranch, targetBranch }, { title, ...fields }, call) {

@@ -87,6 +87,8 @@ export interface GitLabPipeline {
 export interface GitLabMergeRequest {
   readonly iid: number
   readonly projectId: number
+  /** Differs from projectId in a merge request from a fork; null when the fork is gone. */
+  readonly sourceProjectId: number | null
   readonly title: string
   readonly description: string
   readonly state: 'opened' | 'closed' | 'locked' | 'merged'
@@ -154,7 +156,7 @@ export interface GitLab {
   /** `straight`: compare the two trees themselves, not from the merge base. */
   compare(projectId: number, from: string, to: string, straight: boolean, options?: CallOptions): Promise<GitLabCompare>
 
-  /** The open merge request of this branch pair; null when there is none. */
+  /** The open merge request of this branch pair in the project itself, never one from a fork; null when there is none. */
   findOpenMergeRequest(
     projectId: number,
     sourceBranch: string,

@@ -131,6 +131,7 @@ export const mergeRequestSchema = z
   .looseObject({
     iid: z.int(),
     project_id: z.int(),
+    source_project_id: z.int().nullish(),
     title: z.string(),
     description: optionalText,
     state: z.enum(['opened', 'closed', 'locked', 'merged']),
@@ -157,6 +158,7 @@ export const mergeRequestSchema = z
     (mr): GitLabMergeRequest => ({
       iid: mr.iid,
       projectId: mr.project_id,
+      sourceProjectId: mr.source_project_id ?? null,
       title: mr.title,
       description: mr.description ?? '',
       state: mr.state,

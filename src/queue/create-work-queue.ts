@@ -156,7 +156,7 @@ async function runChange(db: Database, type: AnyItemType, before: WorkItem, chan
 }
 
 function readSubmission(type: AnyItemType, body: unknown): unknown {
-  const reading = readShape(type.submissionSchema, body, 'the submission')
+  const reading = readShape(type.submissionSchema, body, 'the body')
   if (!reading.ok) throw new SubmissionRejected(reading.findings)
   return reading.value
 }
@@ -177,7 +177,11 @@ async function listPage(
   itemTypes: ReadonlyMap<string, AnyItemType>,
   filter: ListFilter,
 ): Promise<{ readonly items: readonly ListedItem[]; readonly next: string | null }> {
-  const { rows, now } = await listWorkItems(db, { ...filter, itemTypes: [...itemTypes.keys()] })
+  const handled = [...itemTypes.keys()]
+  const visible = filter.itemTypes?.filter((name) => itemTypes.has(name)) ?? handled
+  // One more than asked for tells whether there is another page.
+  const { rows: found, now } = await listWorkItems(db, { ...filter, itemTypes: visible, limit: filter.limit + 1 })
+  const rows = found.slice(0, filter.limit)
   const details = new Map<string, unknown>()
   for (const type of itemTypes.values()) {
     const ids = rows.filter(({ item }) => item.itemType === type.name).map(({ item }) => item.id)
@@ -189,7 +193,7 @@ async function listPage(
     if (type === undefined || detail === undefined) return []
     return [{ item, presentation: type.present({ item, detail, dimensions, now }) }]
   })
-  return { items, next: rows.length === filter.limit ? (rows.at(-1)?.item.id ?? null) : null }
+  return { items, next: found.length > rows.length ? (rows.at(-1)?.item.id ?? null) : null }
 }
 
 function notFound(id: string): WorkQueueError {

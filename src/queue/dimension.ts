@@ -45,13 +45,3 @@ export function actionableVariants(
   if (rows.length === 0) return declaration.absent === 'needed' ? [''] : []
   return rows.filter((row) => isActionable(row, now)).map((row) => row.variant)
 }
-
-/** The earliest instant at which a dimension that is put off will ask again; null when none is put off. */
-export function nextWakeUp(dimensions: readonly Dimension[], now: Date): Date | null {
-  let next: Date | null = null
-  for (const { status, pendingUntil } of dimensions) {
-    if (status === 'false' || pendingUntil === null || pendingUntil <= now) continue
-    if (next === null || pendingUntil < next) next = pendingUntil
-  }
-  return next
-}

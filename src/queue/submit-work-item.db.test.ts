@@ -154,6 +154,6 @@ describe('the list', () => {
     expect((await queue.list({ limit: 10, callerIdentity: 'bob' })).items).toHaveLength(1)
     expect((await queue.list({ limit: 10, search: '%' })).items).toHaveLength(1)
     expect((await queue.list({ limit: 10, phase: 'failed' })).items).toEqual([])
-    expect((await queue.list({ limit: 10, itemType: 'other' })).items).toEqual([])
+    expect((await queue.list({ limit: 10, itemTypes: ['other'] })).items).toEqual([])
   })
 })

@@ -57,8 +57,3 @@ export interface WorkItem {
 export function isTerminal(item: Pick<WorkItem, 'phase'>): boolean {
   return item.phase !== 'active'
 }
-
-/** A positive match, so that a phase added later is closed to events by default (decision 0037). */
-export function acceptsEvents(item: Pick<WorkItem, 'phase'>): boolean {
-  return item.phase === 'active'
-}

@@ -16,7 +16,8 @@ export interface SubmissionResult {
 }
 
 export interface ListFilter {
-  readonly itemType?: string
+  /** Only these; absent = all that are handled here. */
+  readonly itemTypes?: readonly string[]
   readonly phase?: Phase
   readonly callerIdentity?: string
   /** Substring of the dedup key, case ignored. */

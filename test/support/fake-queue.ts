@@ -95,10 +95,10 @@ export class FakeQueue implements WorkQueue {
 
   async list(filter: ListFilter): Promise<{ items: ListedItem[]; next: string | null }> {
     this.#maybeFail()
-    const { itemType, phase, callerIdentity, search, limit, before } = filter
+    const { itemTypes, phase, callerIdentity, search, limit, before } = filter
     const fitting = [...this.#items.values()]
       .sort((left, right) => (left.id < right.id ? 1 : -1))
-      .filter((item) => itemType === undefined || item.itemType === itemType)
+      .filter((item) => itemTypes === undefined || itemTypes.includes(item.itemType))
       .filter((item) => phase === undefined || item.phase === phase)
       .filter((item) => callerIdentity === undefined || item.callerIdentity === callerIdentity)
       .filter((item) => search === undefined || item.dedupKey.toLowerCase().includes(search.toLowerCase()))

@@ -24,14 +24,13 @@ export function registerListWorkItems(app: Api, { queue, access }: RouteDependen
       const maySee = access.visibleTypes(request)
       const { items, next } = await queue.list({
         limit,
-        ...(item_type === undefined ? {} : { itemType: item_type }),
+        itemTypes: [...queue.itemTypes.keys()].filter((name) => maySee(name) && (item_type ?? name) === name),
         ...(phase === undefined ? {} : { phase }),
         ...(caller === undefined ? {} : { callerIdentity: caller }),
         ...(search === undefined ? {} : { search }),
         ...(before === undefined ? {} : { before }),
       })
-      const visible = items.filter(({ item }) => maySee(item.itemType))
-      return { items: visible.map(({ item, presentation }) => listedView(item, presentation)), next }
+      return { items: items.map(({ item, presentation }) => listedView(item, presentation)), next }
     },
   })
 }

@@ -21,7 +21,6 @@ export async function listWorkItems(
     .where(sql<boolean>`item_type = any(${filter.itemTypes})`)
     .orderBy('id', 'desc')
     .limit(filter.limit)
-  if (filter.itemType !== undefined) query = query.where('item_type', '=', filter.itemType)
   if (filter.phase !== undefined) query = query.where('phase', '=', filter.phase)
   if (filter.callerIdentity !== undefined) query = query.where('caller_identity', '=', filter.callerIdentity)
   if (filter.search !== undefined) query = query.where('dedup_key', 'ilike', `%${escapeLike(filter.search)}%`)

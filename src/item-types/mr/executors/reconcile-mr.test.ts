@@ -15,6 +15,7 @@ const MERGED_AT = '2026-03-02T11:59:00.000Z'
 const OPEN: GitLabMergeRequest = {
   iid: 3,
   projectId: 7,
+  sourceProjectId: 7,
   title: 'Add a note',
   description: '',
   state: 'opened',
