@@ -62,7 +62,7 @@ describe('a submission', () => {
       findings: [{ code: 'forbidden_text', path: '/text' }],
     })
     await expect(queue.submit('errand', { item_type: 'errand', text: 7, extra: 1 }, 'ann')).rejects.toMatchObject({
-      findings: [{ path: '/name' }, { path: '/text' }, { code: 'unrecognized_keys' }],
+      findings: [{ path: '/name' }, { path: '/text' }, { code: 'unknown_field', path: '/extra' }],
     })
     expect((await queue.list({ limit: 10 })).items).toEqual([])
   })

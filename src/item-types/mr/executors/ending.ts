@@ -17,8 +17,11 @@ export function observe({ detail }: Draft<MrDetail>, mergeRequest: GitLabMergeRe
   detail.mrIid = mergeRequest.iid
   detail.webUrl = mergeRequest.webUrl
   detail.detailedMergeStatus = mergeRequest.detailedMergeStatus
-  detail.headPipelineId = mergeRequest.headPipeline?.id ?? null
-  detail.headPipelineStatus = mergeRequest.headPipeline?.status ?? null
+  // After a push GitLab still shows the pipeline of the commit before, which says nothing about this one.
+  const { headPipeline, sha } = mergeRequest
+  const pipeline = headPipeline?.sha === sha ? headPipeline : null
+  detail.headPipelineId = pipeline?.id ?? null
+  detail.headPipelineStatus = pipeline?.status ?? null
 }
 
 /**

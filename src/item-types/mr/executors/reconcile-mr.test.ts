@@ -147,6 +147,11 @@ describe('proof before merge', () => {
     if (!merged) expect(lookAgainMs).toBeGreaterThan(0)
   })
 
+  test('the pipeline of the commit before is not shown as that of this one', async () => {
+    const { detail } = await reconcile({ mr: { headPipeline: pipeline('success', OTHER) } })
+    expect(detail).toMatchObject({ headPipelineId: null, headPipelineStatus: null })
+  })
+
   test('the merge names the commit that was proven', async () => {
     const { merges } = await reconcile({ mr: { headPipeline: pipeline('success') }, detail: { squash: true } })
     expect(merges).toEqual([{ sha: SHA, squash: true, removeSourceBranch: true }])
