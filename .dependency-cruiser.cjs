@@ -53,7 +53,12 @@ const roomRules = Object.entries(MAY_IMPORT)
   }))
 
 const homeRules = Object.entries(HOMES).map(([packages, home]) => ({
-  name: `home-of-${packages.replace(/[^a-z0-9-]+/g, ' ').trim().split(' ')[0]}`,
+  name: `home-of-${
+    packages
+      .replace(/[^a-z0-9-]+/g, ' ')
+      .trim()
+      .split(' ')[0]
+  }`,
   severity: 'error',
   comment: 'This package has one home; ask the room that owns it instead.',
   from: { path: '^(src|sandbox)/', pathNot: `${home}|${TEST}` },

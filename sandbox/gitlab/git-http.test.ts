@@ -97,6 +97,12 @@ describe('reading', () => {
     expect((await git(directory, 'rev-parse', 'origin/feature/new')).trim()).toBe(sha)
   })
 
+  test('many clients at once are each answered in full', async () => {
+    const listings = await Promise.all(Array.from({ length: 30 }, () => git(work, 'ls-remote', remote(), 'main')))
+    expect(new Set(listings).size).toBe(1)
+    expect(listings[0]).toContain('refs/heads/main')
+  })
+
   test('the older protocol works as well', async () => {
     const listed = await git(work, '-c', 'protocol.version=0', 'ls-remote', remote())
     expect(listed).toContain('refs/heads/main')

@@ -4,7 +4,7 @@
  * decided in git-push.ts; what follows from it is the affair of whoever listens to pushes.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { Readable } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -76,7 +76,7 @@ async function advertise(context: SandboxContext, request: FastifyRequest, reply
   const secondVersion = service === 'upload-pack' && protocolOf(request).includes('version=2')
   const header = secondVersion ? '' : `${packet(`# service=git-${service}\n`)}0000`
   reply.type(`application/x-git-${service}-advertisement`)
-  return reply.send(Readable.from(withHeader(Buffer.from(header), git)))
+  return reply.send(outputOf(git, Buffer.from(header)))
 }
 
 /** `POST …/git-upload-pack` and `POST …/git-receive-pack`: the conversation itself. */
@@ -91,7 +91,7 @@ async function converse(context: SandboxContext, request: FastifyRequest, reply:
   const git = startGit(context, project, request, service, [])
   body.on('error', () => git.kill())
   if (git.stdin) body.pipe(git.stdin)
-  return reply.send(git.stdout)
+  return reply.send(outputOf(git))
 }
 
 /** Takes a push in, alone among the project's writers, and tells of every branch that moved. */
@@ -188,19 +188,33 @@ function startGit(
   const protocol = service === 'upload-pack' ? protocolOf(request) : ''
   const git = spawn('git', [...settings, service, '--stateless-rpc', ...options, directory], {
     env: gitEnvironment(protocol === '' ? {} : { GIT_PROTOCOL: protocol }),
-    stdio: ['pipe', 'pipe', 'ignore'],
+    stdio: ['pipe', 'pipe', 'pipe'],
     timeout: TIMEOUT_MS,
     killSignal: 'SIGKILL',
   })
   // git may hang up before it has read everything; the client learns it from the answer.
   git.stdin?.on('error', () => {})
   git.on('error', (error) => context.log.error({ error: error.message }, 'sandbox git process failed'))
+  let complaint = ''
+  git.stderr?.on('data', (chunk: Buffer) => {
+    complaint = (complaint + chunk.toString()).slice(-500)
+  })
+  git.on('close', (code, signal) => {
+    if (code !== 0) context.log.warn({ service, code, signal, complaint }, 'git ended a conversation early')
+  })
   return git
 }
 
-async function* withHeader(header: Buffer, git: ChildProcess): AsyncGenerator<Buffer> {
-  if (header.length > 0) yield header
-  if (git.stdout) yield* git.stdout as AsyncIterable<Buffer>
+/**
+ * What git answers, after an optional header. It is taken over at once: when a process ends before anybody reads its
+ * output, Node throws that output away, and the server begins to read a moment after it was handed the stream.
+ */
+function outputOf(git: ChildProcess, header: Buffer = Buffer.alloc(0)): Readable {
+  const output = new PassThrough()
+  if (header.length > 0) output.write(header)
+  git.stdout?.pipe(output)
+  git.on('error', (error) => output.destroy(error))
+  return output
 }
 
 async function* chained(head: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {

@@ -58,7 +58,7 @@ const configSchema = z
 export type Config = z.output<typeof configSchema>
 export type ConfigInput = z.input<typeof configSchema>
 
-export class ConfigInvalid extends WorkQueueError {
+class ConfigInvalid extends WorkQueueError {
   readonly findings: readonly Finding[]
   constructor(source: string, findings: readonly Finding[]) {
     super('config_invalid', `${source} has ${findings.length === 1 ? 'a fault' : `${findings.length} faults`}.`)

@@ -80,7 +80,7 @@ describe('every request', () => {
 describe('a failure', () => {
   test.each<[number, string, 'transient' | 'permanent']>([
     [400, 'gitlab_rejected', 'permanent'],
-    [401, 'gitlab_unauthorized', 'permanent'],
+    [401, 'gitlab_unauthorized', 'transient'],
     [403, 'gitlab_forbidden', 'permanent'],
     [409, 'gitlab_conflict', 'permanent'],
     [413, 'gitlab_rejected', 'permanent'],

@@ -1,5 +1,5 @@
 /**
- * What can go wrong with a call to GitLab, classed for the queue: transient (network, timeout, 429, 5xx) may work later,
+ * What can go wrong with a call to GitLab, classed for the queue: transient (network, timeout, 401, 429, 5xx) may work later,
  * permanent will not. The codes are the port's own and never change; GitLab's words differ between versions, so they are
  * kept for people (`answer`) and the status decides. An error never carries the request, a header or the token.
  */
@@ -99,7 +99,8 @@ function classify(status: number): { code: string; failure: FailureClass } {
   if (status >= 300 && status < 400) return { code: 'gitlab_redirected', failure: 'permanent' }
   switch (status) {
     case 401:
-      return { code: 'gitlab_unauthorized', failure: 'permanent' }
+      // The token is the service's own: an expired one is an outage for the operator to end, and no item's fault.
+      return { code: 'gitlab_unauthorized', failure: 'transient' }
     case 403:
       return { code: 'gitlab_forbidden', failure: 'permanent' }
     case 404:

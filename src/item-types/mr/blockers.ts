@@ -29,6 +29,8 @@ const MERGE_STATUS: Readonly<Record<string, Wait>> = {
   ci_still_running: wait('waiting_for_pipeline', 'the pipeline is running', 'CI'),
   status_checks_must_pass: wait('status_checks', 'external status checks have to pass', 'CI'),
   external_status_checks: wait('status_checks', 'external status checks have to pass', 'CI'),
+  // An open item meets this only while GitLab merges or closes it; the next look sees which.
+  not_open: wait('merging', 'GitLab is merging or closing it', 'GitLab'),
   merge_request_blocked: wait('blocked_by_other', 'another merge request blocks it', 'a maintainer'),
   blocked_status: wait('blocked_by_other', 'another merge request blocks it', 'a maintainer'),
   merge_time: wait('merge_time', 'it may be merged at a later time only', 'time'),

@@ -27,9 +27,12 @@ const MAX_CONTENT = 64 * 1024 * 1024
 const MAX_ACTIONS = 10_000
 const MAX_PEOPLE = 50
 
-const path = text(1_024).min(1)
-const content = text(MAX_CONTENT)
-const encoding = z.enum(['text', 'base64']).default('text')
+const path = text(1_024)
+  .min(1)
+  .describe('Canonical, relative to the root of the repository; refused otherwise, never mended')
+const content = text(MAX_CONTENT).describe('The whole content of the file afterwards')
+const encoding = z.enum(['text', 'base64']).default('text').describe('How `content` is sent; base64 for bytes')
+const executable = z.boolean().describe('Whether the file is executable afterwards')
 
 const fileActionSchema = z.discriminatedUnion('action', [
   z.strictObject({
@@ -37,7 +40,7 @@ const fileActionSchema = z.discriminatedUnion('action', [
     file_path: path,
     content: content.default(''),
     encoding,
-    execute_filemode: z.boolean().optional(),
+    execute_filemode: executable.optional(),
   }),
   z.strictObject({ action: z.literal('update'), file_path: path, content, encoding }),
   /** Create or update, resolved against the target branch when the service writes. */
@@ -46,43 +49,46 @@ const fileActionSchema = z.discriminatedUnion('action', [
     file_path: path,
     content,
     encoding,
-    execute_filemode: z.boolean().optional(),
+    execute_filemode: executable.optional(),
   }),
   z.strictObject({ action: z.literal('delete'), file_path: path }),
   /** Without content the file keeps what it holds. */
   z.strictObject({
     action: z.literal('move'),
     file_path: path,
-    previous_path: path,
+    previous_path: path.describe('Where the file is now'),
     content: content.optional(),
     encoding,
   }),
-  z.strictObject({ action: z.literal('chmod'), file_path: path, execute_filemode: z.boolean() }),
+  z.strictObject({ action: z.literal('chmod'), file_path: path, execute_filemode: executable }),
 ])
 
 const userName = z.string().regex(/^[A-Za-z0-9_.][A-Za-z0-9_.-]{0,254}$/)
+const userNames = z.array(userName).max(MAX_PEOPLE).default([])
 
 export const mrSubmissionSchema = z
   .strictObject({
     item_type: z.literal('mr'),
-    /** Full path of the project: `group/subgroup/name`. */
-    project: text(1_024).min(1),
-    source_branch: text(MAX_NAME).min(1),
-    /** Default: the project's default branch, whatever it is when the service writes. */
-    target_branch: text(MAX_NAME).min(1).optional(),
+    project: text(1_024).min(1).describe('Full path of the project in GitLab: `group/subgroup/name`'),
+    source_branch: text(MAX_NAME).min(1).describe('The branch the service writes; with the project it is the identity'),
+    target_branch: text(MAX_NAME)
+      .min(1)
+      .optional()
+      .describe("Default: the project's default branch, whatever it is when the service writes"),
     title: text(MAX_TITLE).min(1),
     description: text(MAX_DESCRIPTION).default(''),
-    /** Default: the title. */
-    commit_message: text(MAX_COMMIT_MESSAGE).min(1).optional(),
-    file_actions: z.array(fileActionSchema).min(1).max(MAX_ACTIONS),
-    labels: z.array(text(MAX_NAME).min(1)).max(MAX_PEOPLE).default([]),
-    /** User names in GitLab. */
-    assignees: z.array(userName).max(MAX_PEOPLE).default([]),
-    reviewers: z.array(userName).max(MAX_PEOPLE).default([]),
-    /** Merge as soon as GitLab and the project's policy allow it. */
-    auto_merge: z.boolean().default(false),
+    commit_message: text(MAX_COMMIT_MESSAGE).min(1).optional().describe('Default: the title'),
+    file_actions: z
+      .array(fileActionSchema)
+      .min(1)
+      .max(MAX_ACTIONS)
+      .describe("What to do to the target's files, in one commit; `upsert` creates or updates"),
+    labels: z.array(text(MAX_NAME).min(1)).max(MAX_PEOPLE).default([]).describe('Added, never removed'),
+    assignees: userNames.describe('User names in GitLab'),
+    reviewers: userNames.describe('User names in GitLab'),
+    auto_merge: z.boolean().default(false).describe("Merge as soon as GitLab and the project's policy allow it"),
     squash: z.boolean().default(false),
-    remove_source_branch: z.boolean().default(true),
+    remove_source_branch: z.boolean().default(true).describe('Delete the source branch after the merge'),
   })
   .transform(({ commit_message, ...submission }) => ({
     ...submission,
