@@ -46,6 +46,8 @@ describe('an event', () => {
     await prepared.queue.ingest(event('poisoned'))
     const { audit } = errands.start(type)
     await audit.waitForPhase(item.id, 'completed')
+    const { snapshot } = await prepared.queue.get(item.id)
+    expect(snapshot.dimensions.map(({ status }) => status)).not.toContain('true')
 
     const { rows } = await sql`
       select attempts, dead, error from pending_events where work_item_id = ${item.id}`.execute(errands.db)

@@ -14,7 +14,7 @@ import type { AnyItemType, EventResult, PendingEvent, Snapshot } from './item-ty
 import { type Lease, LeaseLost } from './lease.ts'
 import { deletePendingEvent, failPendingEvent } from './sql/pending-events.ts'
 import { recordEvent } from './sql/record-event.ts'
-import { clearDeferrals, saveDimensions } from './sql/save-dimensions.ts'
+import { closeDimensions, saveDimensions } from './sql/save-dimensions.ts'
 
 const MAX_EVENT_ATTEMPTS = 5
 
@@ -63,7 +63,7 @@ async function apply(
       return { dimension, variant, status, note, deferMs: null }
     })
     await saveDimensions(tx, item.id, item.revision, updates)
-    if (recorded.phase !== 'active') await clearDeferrals(tx, item.id)
+    if (recorded.phase !== 'active') await closeDimensions(tx, item.id, recorded.phase)
     await deletePendingEvent(tx, event.id)
     return recorded
   })

@@ -14,7 +14,7 @@ import type { AnyItemType, ExecutorResult, Snapshot } from './item-type.ts'
 import { type Lease, LeaseLost } from './lease.ts'
 import { recordFailure } from './sql/record-failure.ts'
 import { recordSuccess } from './sql/record-success.ts'
-import { clearDeferrals, saveDimensions } from './sql/save-dimensions.ts'
+import { closeDimensions, saveDimensions } from './sql/save-dimensions.ts'
 import { isTerminal } from './work-item.ts'
 
 export interface ActionDependencies {
@@ -120,7 +120,7 @@ async function persistSuccess(
     if (recorded === null) throw new LeaseLost(item.id)
     await type.store.save(tx, item.id, draft.detail)
     await saveDimensions(tx, item.id, item.revision, draft.dimensionChanges)
-    if (recorded.phase !== 'active') await clearDeferrals(tx, item.id)
+    if (recorded.phase !== 'active') await closeDimensions(tx, item.id, recorded.phase)
     return recorded.phase
   })
   audit.record({

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Transaction } from '../../db/database.ts'
 import type { DimensionDraft } from '../draft.ts'
+import type { Phase } from '../work-item.ts'
 import { milliseconds } from './interval.ts'
 
 /**
@@ -56,11 +57,15 @@ export async function requireDimensions(
         updated_at = excluded.updated_at`.execute(tx)
 }
 
-/** A terminal item waits for nothing: its deferred dimensions must not stay in the sweep's index. */
-export async function clearDeferrals(tx: Transaction, id: string): Promise<void> {
+/**
+ * An item has ended: nothing of it is deferred any more, so that it leaves the sweep's index. A completed one needs nothing
+ * either; a failed or cancelled one keeps what it still needed, for a retry.
+ */
+export async function closeDimensions(tx: Transaction, id: string, phase: Phase): Promise<void> {
   await sql`
     update work_item_statuses
-    set pending_until = null
+    set pending_until = null,
+        status = case when ${phase} = 'completed' then 'false' else status end
     where work_item_id = ${id}
-      and pending_until is not null`.execute(tx)
+      and status = 'true'`.execute(tx)
 }
