@@ -8,8 +8,11 @@ import { GitLabError } from './errors.ts'
 import type { GitLab, GitLabMergeRequest, GitLabMergeRequestChanges } from './port.ts'
 import { mergeRequestSchema, mergeRequestsSchema, notesSchema } from './schema.ts'
 
-/** Statuses of a merge that did not happen for a reason that may pass: not mergeable, conflict, another head. */
-const NOT_MERGED_STATUSES = [405, 406, 409, 422]
+/**
+ * Statuses of a merge that did not happen for a reason that may pass: not mergeable, conflict, another head. 401 is what
+ * GitLab says when the bot may not merge into this branch; its other calls, made with the same token, tell it from a bad one.
+ */
+const NOT_MERGED_STATUSES = [401, 405, 406, 409, 422]
 /** A branch that was pushed a moment ago may still be unknown to the part of GitLab that makes merge requests. */
 const SOURCE_BRANCH_RETRY_MS = 1_000
 const PAGE_SIZE = 100

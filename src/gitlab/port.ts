@@ -129,7 +129,7 @@ export type GitLabMergeRequestChanges = Partial<GitLabMergeRequestFields> & {
   readonly stateEvent?: 'close' | 'reopen'
 }
 
-/** What GitLab said to a merge: done, or a fact to look at again (405, 406, 409, 422, or a 200 that did not merge). */
+/** What GitLab said to a merge: done, or a fact to look at again (401, 405, 406, 409, 422, or a 200 that did not merge). */
 export type GitLabMergeAnswer =
   | { readonly merged: true; readonly mergeRequest: GitLabMergeRequest }
   | { readonly merged: false; readonly status: number; readonly message: string }

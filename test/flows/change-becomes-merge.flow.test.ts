@@ -170,4 +170,21 @@ describe('a change', () => {
     const after = await flow.clone()
     expect(await flow.git(after, 'branch', '--remotes')).not.toContain('queue/change')
   })
+
+  test('that the bot may not merge says so, and is merged once it may', async () => {
+    const nobody = { name: 'main', pushAccessLevel: 60, mergeAccessLevel: 60 }
+    const { client, audit } = await started({ protectedBranches: [nobody] })
+    const { work_item } = await client.submit(change())
+    const looks = () => audit.entries.filter(({ action }) => action === 'reconcile_mr').length
+    await flow.untilPipelineEnded()
+    const seen = looks()
+    await audit.waitFor(() => looks() > seen + 1, 'a look after the end of the pipeline')
+    const { phase, blockers } = await client.get(work_item.id)
+    expect(phase).toBe('active')
+    expect(blockers).toMatchObject([{ code: 'merge_refused', message: expect.stringContaining('401') }])
+
+    flow.project.protectedBranches = []
+    await client.retry(work_item.id)
+    await audit.waitForPhase(work_item.id, 'completed')
+  })
 })

@@ -39,6 +39,8 @@ export interface FlowGitLab {
   git(directory: string, ...args: string[]): Promise<string>
   /** A person pushes this change to the default branch. */
   pushAsPerson(files: Readonly<Record<string, string>>): Promise<void>
+  /** The next pipeline that comes to its end. */
+  untilPipelineEnded(): Promise<void>
   /** A person approves the merge request. */
   approve(iid: number): Promise<void>
 }
@@ -80,6 +82,13 @@ export async function createFlowGitLab(directory: string, options: FlowGitLabOpt
       await git(work, 'add', '--all')
       await git(work, 'commit', '--quiet', '--message', 'A person was faster')
       await git(work, 'push', '--quiet', 'origin', project.defaultBranch)
+    },
+    untilPipelineEnded() {
+      return new Promise((resolve) => {
+        signals.on('pipeline', ({ pipeline }) => {
+          if (pipeline.finishedAt !== null) resolve()
+        })
+      })
     },
     async approve(iid) {
       const url = `${gitlab.url}/api/v4/projects/${project.id}/merge_requests/${iid}/approve`
