@@ -23,7 +23,6 @@ const { status } = spawnSync(
   ],
   { stdio: 'inherit' },
 )
-await server.stop()
+await server.remove()
 await rm(directory, { recursive: true, force: true })
-await rm(server.dataDir, { recursive: true, force: true })
 process.exitCode = status ?? 1

@@ -9,7 +9,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { access, chown, cp, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { access, chmod, chown, cp, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -27,6 +27,8 @@ export interface EmbeddedPostgres {
   /** Where the data is: as root this may not be the directory that was asked for (see `rootHome`). */
   readonly dataDir: string
   stop(): Promise<void>
+  /** Stops it and removes its data, for tests. */
+  remove(): Promise<void>
 }
 
 export interface EmbeddedPostgresOptions {
@@ -54,7 +56,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 
 async function start({ dataDir: wanted, durable = true }: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const home = await chooseHome(resolve(wanted))
-  const passwordFile = join(home.dataDir, '..', `${home.name}.password`)
+  const passwordFile = `${home.dataDir}.password`
   await waitForFormerServer(home.dataDir)
   if (!(await exists(join(home.dataDir, 'PG_VERSION')))) await initialise(home, passwordFile)
   const password = (await readFile(passwordFile, 'utf8')).trim()
@@ -63,11 +65,18 @@ async function start({ dataDir: wanted, durable = true }: EmbeddedPostgresOption
   const base = `postgres://postgres:${password}@127.0.0.1:${port}`
   await waitUntilReady(server, `${base}/postgres`)
   await ensureDatabase(`${base}/postgres`)
-  return { url: `${base}/${DATABASE}`, dataDir: home.dataDir, stop: () => stop(server) }
+  return {
+    url: `${base}/${DATABASE}`,
+    dataDir: home.dataDir,
+    stop: () => stop(server),
+    async remove() {
+      await stop(server)
+      for (const path of [home.dataDir, passwordFile]) await rm(path, { recursive: true, force: true })
+    },
+  }
 }
 
 interface Home {
-  readonly name: string
   readonly dataDir: string
   readonly binDir: string
   /** PostgreSQL refuses to run as root; then it runs as this user. */
@@ -76,9 +85,8 @@ interface Home {
 
 async function chooseHome(dataDir: string): Promise<Home> {
   const binDir = nativeDirectory()
-  const name = 'postgres'
-  if (process.getuid?.() !== 0) return { name, dataDir, binDir: join(binDir, 'bin'), user: null }
-  return rootHome(name, dataDir, binDir)
+  if (process.getuid?.() !== 0) return { dataDir, binDir: join(binDir, 'bin'), user: null }
+  return rootHome(dataDir, binDir)
 }
 
 /**
@@ -86,20 +94,30 @@ async function chooseHome(dataDir: string): Promise<Home> {
  * directory that only root may enter (`/root`, a `mktemp -d`), binaries and data are kept under the system's temporary
  * directory instead, one place per data directory.
  */
-async function rootHome(name: string, dataDir: string, nativeDir: string): Promise<Home> {
+async function rootHome(dataDir: string, nativeDir: string): Promise<Home> {
   const user = await unprivilegedUser()
   await mkdir(dirname(dataDir), { recursive: true })
   const reachable = (await reachableByOthers(nativeDir)) && (await reachableByOthers(dirname(dataDir)))
-  if (reachable) return { name, dataDir, binDir: join(nativeDir, 'bin'), user }
-  const shared = join(tmpdir(), `workqueue-service-postgres-${digest(nativeDir)}`)
+  if (reachable) return { dataDir, binDir: join(nativeDir, 'bin'), user }
+  const shared = await shareBinaries(nativeDir)
+  const movedDir = join(tmpdir(), `workqueue-service-data-${digest(dataDir)}`)
+  return { dataDir: movedDir, binDir: join(shared, 'bin'), user }
+}
+
+/** One copy of each version, whichever checkout asks. Only one that root made is trusted: others may write there too. */
+async function shareBinaries(nativeDir: string): Promise<string> {
+  const manifest = await readFile(join(nativeDir, '..', 'package.json'), 'utf8')
+  const shared = join(tmpdir(), `workqueue-service-postgres-${digest(manifest)}`)
   if (!(await exists(shared))) {
     const staging = `${shared}.${randomBytes(4).toString('hex')}`
     await cp(nativeDir, staging, { recursive: true, verbatimSymlinks: true })
+    // The copy keeps modes, and the checkout's may be closed to others at the top.
+    await chmod(staging, 0o755)
     await rename(staging, shared).catch(() => rm(staging, { recursive: true, force: true }))
   }
-  const parent = join(tmpdir(), `workqueue-service-data-${digest(dataDir)}`)
-  await mkdir(parent, { recursive: true })
-  return { name, dataDir: join(parent, name), binDir: join(shared, 'bin'), user }
+  const { uid, mode } = await stat(shared)
+  if (uid !== 0 || (mode & 0o022) !== 0) throw unavailable(`${shared} was not made by root, so it is not used`)
+  return shared
 }
 
 function digest(text: string): string {
@@ -137,21 +155,25 @@ function nativeDirectory(): string {
   }
 }
 
+/** The cluster is made beside its place and moved there whole: what a crash leaves half made is never started. */
 async function initialise(home: Home, passwordFile: string): Promise<void> {
+  const unfinished = `${home.dataDir}.unfinished`
+  await rm(unfinished, { recursive: true, force: true })
   await mkdir(dirname(home.dataDir), { recursive: true })
-  await mkdir(home.dataDir, { recursive: true, mode: 0o700 })
+  await mkdir(unfinished, { mode: 0o700 })
   await writeFile(passwordFile, `${randomBytes(24).toString('hex')}\n`, { mode: 0o600 })
   if (home.user) {
-    await chown(home.dataDir, home.user.uid, home.user.gid)
+    await chown(unfinished, home.user.uid, home.user.gid)
     await chown(passwordFile, home.user.uid, home.user.gid)
   }
-  const args = ['-D', home.dataDir, '-U', 'postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256']
+  const args = ['-D', unfinished, '-U', 'postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256']
   await run(join(home.binDir, 'initdb'), [...args, '--encoding=UTF8', '--no-locale', '--no-sync'], {
     ...home.user,
-    cwd: home.dataDir,
+    cwd: unfinished,
     env: { PATH: process.env['PATH'] ?? '' },
     timeout: START_TIMEOUT_MS,
   })
+  await rename(unfinished, home.dataDir)
 }
 
 /** A server of an earlier run may still be shutting down; two on one data directory would be refused. */

@@ -39,9 +39,8 @@ async function findServer(): Promise<{ url: string; stop(): Promise<void> }> {
   return {
     url: server.url,
     async stop() {
-      await server.stop()
+      await server.remove()
       await rm(directory, { recursive: true, force: true })
-      await rm(server.dataDir, { recursive: true, force: true })
     },
   }
 }
