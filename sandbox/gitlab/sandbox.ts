@@ -6,7 +6,6 @@
 
 import type { AddressInfo } from 'node:net'
 import { resolve } from 'node:path'
-import { messageOf } from '../../src/lib/errors.ts'
 import { type Log, silentLog } from '../../src/lib/log.ts'
 import { hashToken, OWNER } from './auth.ts'
 import { startCi } from './ci/engine.ts'
@@ -193,9 +192,7 @@ export async function startSandboxGitLab(options: ServerOptions): Promise<Runnin
   } catch (error) {
     await app.close()
     await context.close()
-    const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
-    const reason = taken ? `port ${port} is in use` : messageOf(error)
-    throw new Error(`the sandbox GitLab cannot listen on ${host}: ${reason}`, { cause: error })
+    throw error
   }
   const address = app.server.address() as AddressInfo
   context.externalUrl = `http://${host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host}:${address.port}`
