@@ -17,6 +17,7 @@ import {
   type SubmissionResult,
   type WorkQueue,
 } from '../../src/queue/work-queue.ts'
+import { newWorkItem } from './work-item.ts'
 
 const noteSchema = z.strictObject({
   item_type: z.literal('note'),
@@ -76,7 +77,15 @@ export class FakeQueue implements WorkQueue {
       const outcome = live.phase === 'failed' ? 'retried' : 'updated'
       return { outcome, item: this.#replace(live, { phase: 'active', contentHash, revision: live.revision + 1n }) }
     }
-    const item = newItem({ itemType, dedupKey, contentHash, caller, generation: known.length + 1 })
+    const item = newWorkItem({
+      id: uuidv7(),
+      itemType,
+      dedupKey,
+      contentHash,
+      callerIdentity: caller,
+      generation: known.length + 1,
+      createdAt: new Date(),
+    })
     this.#items.set(item.id, item)
     return { outcome: 'created', item }
   }
@@ -190,39 +199,5 @@ function fakeType(name: string, submissionSchema: z.ZodType<{ name: string; text
     executors: {},
     events: { resolve: unused, handle: unused },
     present: unused,
-  }
-}
-
-function newItem(facts: {
-  readonly itemType: string
-  readonly dedupKey: string
-  readonly contentHash: string
-  readonly caller: string
-  readonly generation: number
-}): WorkItem {
-  const now = new Date()
-  return {
-    id: uuidv7(),
-    itemType: facts.itemType,
-    phase: 'active',
-    resolution: null,
-    actionable: true,
-    attempts: 0,
-    transientFailures: 0,
-    failingSince: null,
-    lastError: null,
-    retryAt: null,
-    leasedUntil: null,
-    leaseEpoch: 0n,
-    revision: 1n,
-    dedupKey: facts.dedupKey,
-    generation: facts.generation,
-    idempotencyKey: `${facts.dedupKey}:${facts.generation}`,
-    contentHash: facts.contentHash,
-    parentId: null,
-    callerIdentity: facts.caller,
-    createdAt: now,
-    updatedAt: now,
-    lastEventAt: null,
   }
 }

@@ -5,6 +5,7 @@ import { type MrSubmission, mrSubmissionSchema } from '../../src/item-types/mr/s
 import type { Dimension } from '../../src/queue/dimension.ts'
 import type { Snapshot } from '../../src/queue/item-type.ts'
 import type { WorkItem } from '../../src/queue/work-item.ts'
+import { newWorkItem } from './work-item.ts'
 
 export const NOON = new Date('2026-03-02T12:00:00Z')
 const MORNING = new Date('2026-03-02T08:00:00Z')
@@ -62,30 +63,7 @@ export function mrSnapshot(
   return { item: { ...ITEM, ...given.item }, detail: { ...DETAIL, ...given.detail }, dimensions, now: NOON }
 }
 
-const ITEM: WorkItem = {
-  id: '01a22f1e-3ae8-7095-80ce-2f306ef152c9',
-  itemType: 'mr',
-  phase: 'active',
-  resolution: null,
-  actionable: true,
-  attempts: 0,
-  transientFailures: 0,
-  failingSince: null,
-  lastError: null,
-  retryAt: null,
-  leasedUntil: null,
-  leaseEpoch: 1n,
-  revision: 0n,
-  dedupKey: `mr:${PROJECT}:bot/change`,
-  generation: 1,
-  idempotencyKey: `mr:${PROJECT}:bot/change:1`,
-  contentHash: 'c'.repeat(64),
-  parentId: null,
-  callerIdentity: 'tester',
-  createdAt: MORNING,
-  updatedAt: MORNING,
-  lastEventAt: null,
-}
+const ITEM = newWorkItem({ dedupKey: `mr:${PROJECT}:bot/change` })
 
 const DETAIL: MrDetail = {
   project: PROJECT,
