@@ -84,6 +84,7 @@ export class FakeQueue implements WorkQueue {
       contentHash,
       callerIdentity: caller,
       generation: known.length + 1,
+      revision: 1n,
       createdAt: new Date(),
     })
     this.#items.set(item.id, item)
