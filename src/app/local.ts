@@ -13,6 +13,7 @@ import { newToken } from '../auth/token.ts'
 import { messageOf, WorkQueueError } from '../lib/errors.ts'
 import { type Service, startService } from './compose.ts'
 import { type ConfigInput, parseConfig } from './config.ts'
+import { lockDirectory } from './directory-lock.ts'
 import { createLog } from './log.ts'
 import { startSandbox } from './sandbox.ts'
 
@@ -45,6 +46,17 @@ const HOOK_TIMEOUT_MS = 10_000
 export async function startLocalMode(options: LocalModeOptions): Promise<LocalMode> {
   const dataDir = resolve(options.dataDir)
   await mkdir(dataDir, { recursive: true })
+  const unlock = await lockDirectory(dataDir)
+  try {
+    const running = await startLocked(dataDir, options)
+    return { ...running, stop: () => running.stop().finally(unlock) }
+  } catch (error) {
+    await unlock()
+    throw error
+  }
+}
+
+async function startLocked(dataDir: string, options: LocalModeOptions): Promise<LocalMode> {
   const logFile = join(dataDir, 'service.log')
   const log = createLog('info', logFile)
   const gitlabPort = await choosePort(options.gitlabPort, USUAL_GITLAB_PORT)

@@ -47,6 +47,7 @@ const ENDING_BY_CODE: Readonly<Record<string, Ending>> = {
   unavailable: 'unavailable',
   busy: 'unavailable',
   port_in_use: 'unavailable',
+  already_running: 'unavailable',
   listen_failed: 'unavailable',
   unauthenticated: 'denied',
   permission_denied: 'denied',

@@ -102,10 +102,16 @@ async function runDemo(client: Client, { project }: LocalMode, output: Output): 
 }
 
 function invite({ url, token }: LocalMode, dataDir: string, { print, colors }: Output): void {
-  const wq = join(REPOSITORY, 'bin/wq')
+  const wq = shellWord(join(REPOSITORY, 'bin/wq'))
+  const example = shellWord(join(REPOSITORY, 'examples/hello.yaml'))
   // The command line finds local mode by itself where it keeps its data in the usual place.
   const prefix = resolve(dataDir) === join(REPOSITORY, DEFAULT_DATA_DIR) ? '' : `WQ_URL=${url} WQ_TOKEN=${token} `
   print(`\n${colors.bold('Now you.')} Paste this into a second terminal:\n`)
-  print(`  ${prefix}${wq} submit ${join(REPOSITORY, 'examples/hello.yaml')} --watch\n`)
+  print(`  ${prefix}${wq} submit ${example} --watch\n`)
   print('Ctrl-C stops everything; the next start finds its data.')
+}
+
+/** A path as a shell takes it for one word, whatever is in it. */
+function shellWord(path: string): string {
+  return /^[A-Za-z0-9_@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }
