@@ -4,7 +4,7 @@
  * left is a fault of ours: the caller learns nothing but that, the log everything.
  */
 import { WorkQueueError } from '../lib/errors.ts'
-import type { Finding } from '../lib/finding.ts'
+import { type Finding, summarize } from '../lib/finding.ts'
 import { SubmissionRejected } from '../queue/work-queue.ts'
 import { isProblemCode, type ProblemCode } from './problem.ts'
 
@@ -21,7 +21,7 @@ export interface ClassifiedError {
 export class RequestRefused extends WorkQueueError {
   readonly findings: readonly Finding[]
   constructor(findings: readonly Finding[]) {
-    super('invalid_request', findings.map((finding) => finding.message).join(' '))
+    super('invalid_request', summarize(findings))
     this.findings = findings
   }
 }
@@ -33,6 +33,9 @@ export function classifyError(error: unknown, bodyLimit: number): ClassifiedErro
   if (error instanceof WorkQueueError) return classifyOurs(error)
   const code = codeOf(error)
   if (code.startsWith('FST_')) return classifyFramework(code, error, bodyLimit)
+  if (isRequestCutOff(code, error)) {
+    return { code: 'invalid_request', detail: 'The connection ended before the whole request had arrived.' }
+  }
   if (isDatabaseDown(code, error)) {
     return {
       code: 'database_unavailable',
@@ -118,6 +121,11 @@ const NETWORK_CODES = new Set([
 /** What `pg` says without a code. */
 const LOST_CONNECTION =
   /^(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Query read timeout)/
+
+/** What Node says when a caller hangs up in the middle of a body; the database's resets have other words. */
+function isRequestCutOff(code: string, error: unknown): boolean {
+  return code === 'ECONNRESET' && error instanceof Error && error.message === 'aborted'
+}
 
 function isDatabaseDown(code: string, error: unknown): boolean {
   if (NETWORK_CODES.has(code) || /^08[0-9A-Z]{3}$/.test(code)) return true

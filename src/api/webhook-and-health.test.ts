@@ -68,6 +68,13 @@ describe('webhooks', () => {
     expect((await deliver(`{"object_kind":"push","x":"${'x'.repeat(26_500_000)}"}`)).statusCode).toBe(413)
   })
 
+  test.each(['__proto__', 'constructor', 'never_heard_of'])(
+    'takes a delivery of the kind %s for one more',
+    async (kind) => {
+      expect((await deliver(JSON.stringify({ object_kind: kind }))).statusCode).toBe(202)
+    },
+  )
+
   test('answers 503 while the database is away, so that GitLab shows the failure', async () => {
     api.queue.failNext(Object.assign(new Error('x'), { code: 'ECONNREFUSED' }))
     expect((await deliver('{"object_kind":"push"}')).statusCode).toBe(503)

@@ -18,6 +18,11 @@ export async function readSubmission(file: string): Promise<unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw malformed(`${name} must hold one submission: fields and values, item_type among them.`)
   }
+  try {
+    JSON.stringify(value)
+  } catch {
+    throw malformed(`${name} holds something that JSON cannot: it is nested without end, or far too deeply.`)
+  }
   return value
 }
 

@@ -23,7 +23,8 @@ const PLACES: Readonly<Record<string, readonly (readonly string[])[]>> = {
 }
 
 export function eventTimeOf(body: { readonly object_kind: string }, now: Date): Date {
-  for (const place of PLACES[body.object_kind] ?? []) {
+  const places = Object.hasOwn(PLACES, body.object_kind) ? PLACES[body.object_kind] : undefined
+  for (const place of places ?? []) {
     const time = parseGitLabTime(valueAt(body, place))
     if (time !== null) return time
   }

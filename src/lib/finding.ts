@@ -10,3 +10,14 @@ export interface Finding {
   /** One sentence: what is wrong and what to do. */
   readonly message: string
 }
+
+/** More help nobody; the rest shows once these are mended. */
+export const MAX_FINDINGS = 100
+const MAX_IN_SENTENCE = 5
+
+/** The findings in one line, the first of them in words. */
+export function summarize(findings: readonly Finding[]): string {
+  const said = findings.slice(0, MAX_IN_SENTENCE).map(({ message }) => message)
+  const more = findings.length - said.length
+  return [...said, ...(more > 0 ? [`And ${more} more.`] : [])].join(' ')
+}

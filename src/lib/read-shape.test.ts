@@ -18,6 +18,13 @@ function findings(input: unknown) {
 }
 
 describe('readShape', () => {
+  test('tells a hundred faults of a hundred thousand, and no key at length', () => {
+    const many = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`key-${index}`, 1]))
+    expect(findings({ name: 'ok', ...many })).toHaveLength(100)
+    const [long] = findings({ name: 'ok', ['k'.repeat(10_000)]: 1 })
+    expect(long?.path.length).toBeLessThan(100)
+  })
+
   test('answers with the value when nothing is wrong', () => {
     expect(readShape(schema, { name: 'ok' })).toEqual({ ok: true, value: { name: 'ok' } })
   })

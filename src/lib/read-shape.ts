@@ -4,7 +4,7 @@
  * content cannot travel back in an error. Messages that a schema brings along are kept as they are.
  */
 import type { z } from 'zod'
-import type { Finding } from './finding.ts'
+import { type Finding, MAX_FINDINGS } from './finding.ts'
 
 export type Reading<T> =
   | { readonly ok: true; readonly value: T }
@@ -14,7 +14,8 @@ export type Reading<T> =
 export function readShape<T>(schema: z.ZodType<T>, input: unknown, whole = 'the value'): Reading<T> {
   const result = schema.safeParse(input, { reportInput: true, error: (issue) => sentence(issue, whole) })
   if (result.success) return { ok: true, value: result.data }
-  return { ok: false, findings: result.error.issues.flatMap((issue) => findingsOf(issue)) }
+  const issues = result.error.issues.slice(0, MAX_FINDINGS)
+  return { ok: false, findings: issues.flatMap((issue) => findingsOf(issue)).slice(0, MAX_FINDINGS) }
 }
 
 /** `['file_actions', 0, 'a/b']` → `/file_actions/0/a~1b` (RFC 6901). */
@@ -22,11 +23,14 @@ export function jsonPointer(path: readonly PropertyKey[]): string {
   return path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }
 
+/** Of a key that nobody knows; what a caller made up is not sent back at length. */
+const MAX_KEY = 60
+
 function findingsOf(issue: z.core.$ZodIssue): Finding[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({
+    return issue.keys.slice(0, MAX_FINDINGS).map((key) => ({
       code: 'unknown_field',
-      path: jsonPointer([...issue.path, key]),
+      path: jsonPointer([...issue.path, key.slice(0, MAX_KEY)]),
       message: `${fieldName([...issue.path, key])} is not a known field; remove it or correct its name.`,
     }))
   }
@@ -67,7 +71,7 @@ function sentence(issue: z.core.$ZodRawIssue, whole: string): string | undefined
 
 /** `"file_actions[0].path"`, as people write it. */
 function fieldName(path: readonly PropertyKey[]): string {
-  const text = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key).slice(0, 60)}`)).join('')
+  const text = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key).slice(0, MAX_KEY)}`)).join('')
   return `"${text.replace(/^\./, '')}"`
 }
 

@@ -5,7 +5,7 @@
 import type { Audit } from '../audit/entry.ts'
 import type { Database, Transaction } from '../db/database.ts'
 import { WorkQueueError } from '../lib/errors.ts'
-import type { Finding } from '../lib/finding.ts'
+import { type Finding, MAX_FINDINGS } from '../lib/finding.ts'
 import { readShape } from '../lib/read-shape.ts'
 import type { AnyItemType, IncomingEvent } from './item-type.ts'
 import { readSnapshot } from './read-snapshot.ts'
@@ -71,7 +71,7 @@ export function createWorkQueue({ db, itemTypes, audit, notify }: WorkQueueDepen
     async submit(itemType, body, caller) {
       const type = typeOf(itemType)
       const submission = readSubmission(type, body)
-      const findings = await type.inspect(submission)
+      const findings = (await type.inspect(submission)).slice(0, MAX_FINDINGS)
       if (findings.length > 0) {
         recordRefusal(audit, itemType, caller, findings)
         throw new SubmissionRejected(findings)

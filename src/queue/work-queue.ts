@@ -3,7 +3,7 @@
  * this interface and nothing behind it.
  */
 import { WorkQueueError } from '../lib/errors.ts'
-import type { Finding } from '../lib/finding.ts'
+import { type Finding, summarize } from '../lib/finding.ts'
 import type { AnyItemType, IncomingEvent, Presentation, Snapshot } from './item-type.ts'
 import type { Phase, WorkItem } from './work-item.ts'
 
@@ -60,7 +60,7 @@ export interface WorkQueue {
 export class SubmissionRejected extends WorkQueueError {
   readonly findings: readonly Finding[]
   constructor(findings: readonly Finding[]) {
-    super('submission_rejected', `The submission was refused: ${findings.map((finding) => finding.message).join(' ')}`)
+    super('submission_rejected', `The submission was refused: ${summarize(findings)}`)
     this.findings = findings
   }
 }

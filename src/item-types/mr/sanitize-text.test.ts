@@ -31,6 +31,11 @@ describe('sanitizeText', () => {
     },
   )
 
+  test('takes a long run of empty lines as it comes, without looking at it again from every line', () => {
+    const text = `x${'\n'.repeat(500_000)}a${' '.repeat(100_000)}`
+    expect(sanitizeText(text)).toBe(text)
+  })
+
   const hostile = fc
     .array(fc.constantFrom('/', 'merge', '\r', '\n', ' ', '\t', '\u200b', '\ufeff', '\u2028', '\\', '`', '>', 'x'))
     .map((parts) => parts.join(''))

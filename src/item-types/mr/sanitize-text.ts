@@ -5,10 +5,13 @@
  * line, in code blocks too, because GitLab and others disagree about what a code block is. Apply it last of all.
  */
 
+/**
+ * Blanks and invisible characters up to the line's first slash. Line breaks are not among them: a run of empty lines would
+ * be scanned anew from each of its lines, and a long one would hold the process for minutes.
+ */
+const BEGINS_WITH_SLASH = /^([[\s\p{Cf}\p{Cc}]--[\n\u2028\u2029]]*)\//gmv
+
 /** Idempotent. Text without carriage returns and slashes at the start of a line comes back as it was. */
 export function sanitizeText(text: string): string {
-  return text
-    .toWellFormed()
-    .replaceAll('\r', '')
-    .replace(/^([\s\p{Cf}\p{Cc}]*)\//gmu, '$1\\/')
+  return text.toWellFormed().replaceAll('\r', '').replace(BEGINS_WITH_SLASH, '$1\\/')
 }

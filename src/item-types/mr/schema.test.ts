@@ -43,6 +43,13 @@ describe('a submission', () => {
     expect(findings(given)).toContain(finding)
   })
 
+  test.each(['a,b', 'a\nb', ' a', 'a ', 'a\u2028b', ''])(
+    'takes no label %j, which GitLab would read as another',
+    (label) => {
+      expect(mrSubmissionSchema.safeParse(mrBody({ labels: [label] })).success).toBe(false)
+    },
+  )
+
   test('shows all its faults at once', () => {
     expect(findings({ title: '', squash: 1, extra: 1 })).toHaveLength(3)
   })

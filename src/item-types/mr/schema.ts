@@ -63,6 +63,10 @@ const fileActionSchema = z.discriminatedUnion('action', [
   z.strictObject({ action: z.literal('chmod'), file_path: path, execute_filemode: executable }),
 ])
 
+/** GitLab takes a comma for the end of a label and trims what is left. */
+const label = text(MAX_NAME)
+  .min(1)
+  .regex(/^(?!\s)[^,\p{Cc}\p{Zl}\p{Zp}]+(?<!\s)$/u, 'A label has no comma, no line break, and no blank at its ends.')
 const userName = z.string().regex(/^[A-Za-z0-9_.][A-Za-z0-9_.-]{0,254}$/)
 const userNames = z.array(userName).max(MAX_PEOPLE).default([])
 
@@ -83,7 +87,7 @@ export const mrSubmissionSchema = z
       .min(1)
       .max(MAX_ACTIONS)
       .describe("What to do to the target's files, in one commit; `upsert` creates or updates"),
-    labels: z.array(text(MAX_NAME).min(1)).max(MAX_PEOPLE).default([]).describe('Added, never removed'),
+    labels: z.array(label).max(MAX_PEOPLE).default([]).describe('Added, never removed'),
     assignees: userNames.describe('User names in GitLab'),
     reviewers: userNames.describe('User names in GitLab'),
     auto_merge: z.boolean().default(false).describe("Merge as soon as GitLab and the project's policy allow it"),

@@ -2,7 +2,7 @@
 import type { GitLabBranch, GitLabProject } from '../../../gitlab/port.ts'
 import { WorkQueueError } from '../../../lib/errors.ts'
 import type { MrProjectConfig } from '../config.ts'
-import { isSameBranch } from '../inspection/branch-rules.ts'
+import { branchesCollide } from '../inspection/branch-rules.ts'
 import type { MrSubmission } from '../schema.ts'
 import { type Action, refuse } from './context.ts'
 
@@ -45,8 +45,11 @@ function resolveTarget(policy: MrProjectConfig, project: GitLabProject, content:
     refuse('target_branch_not_allowed', `The target branch must be ${allowed.join(' or ')}, not ${target}.`)
   }
   const taken = [target, project.defaultBranch ?? target]
-  if (taken.some((name) => isSameBranch(name, content.source_branch))) {
-    refuse('source_is_target', `The source branch must not be ${content.source_branch}, a branch that changes go to.`)
+  if (taken.some((name) => branchesCollide(name, content.source_branch))) {
+    refuse(
+      'source_is_target',
+      `The source branch ${content.source_branch} is, or collides with, a branch that changes go to; choose another.`,
+    )
   }
   return target
 }

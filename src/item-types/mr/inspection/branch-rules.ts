@@ -9,8 +9,8 @@ import type { ProjectPolicy } from './policy.ts'
 
 const SHAPE = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,180}$/
 /** Where Git and GitLab keep refs of their own, and what Git reads in front of a short name. */
-const RESERVED_PREFIX = /^(refs|heads|tags|remotes|merge-requests|environments|keep-around|pipelines|tmp)(\/|$)/i
-const RESERVED_NAME = /^(head|fetch_head|orig_head|merge_head)$/i
+const RESERVED_PREFIX = /^(head|refs|heads|tags|remotes|merge-requests|environments|keep-around|pipelines|tmp)(\/|$)/i
+const RESERVED_NAME = /^(fetch_head|orig_head|merge_head)$/i
 /** Git takes it for a commit id. */
 const HEXADECIMAL = /^[0-9a-f]{7,}$/i
 
@@ -35,16 +35,24 @@ export function compileBranchRules({ source_branches, target_branches }: Project
       add('target_branch_not_allowed', '/target_branch', `The target branch must be ${target_branches.join(' or ')}.`)
     }
     const targets = target === undefined ? (target_branches ?? []) : [target]
-    if (targets.some((name) => isSameBranch(name, source))) {
-      add('source_is_target', '/source_branch', 'The source branch must not be the target branch; choose another name.')
+    if (targets.some((name) => branchesCollide(name, source))) {
+      add(
+        'source_is_target',
+        '/source_branch',
+        'The source branch must not be the target branch, nor lie above or below it; choose another name.',
+      )
     }
     return findings
   }
 }
 
-/** Case ignored: Git tells `Main` and `main` apart, but people and rules about refs do not. */
-export function isSameBranch(left: string, right: string): boolean {
-  return left.toLowerCase() === right.toLowerCase()
+/**
+ * Are they the same, or is one a directory of the other, which Git cannot keep? Case ignored: Git tells `Main` and `main`
+ * apart, but people and rules about refs do not.
+ */
+export function branchesCollide(left: string, right: string): boolean {
+  const [a, b] = [`${left.toLowerCase()}/`, `${right.toLowerCase()}/`]
+  return a.startsWith(b) || b.startsWith(a)
 }
 
 function faultOfBranchName(name: string): string | null {

@@ -160,6 +160,7 @@ describe('the source branch', () => {
     'm\u0430in',
     'deadbeef',
     'a'.repeat(200),
+    'HEAD/x',
   ])('may not be %s', (name) => {
     expect(findings({ source_branch: name })).toContain('branch_name_refused /source_branch')
   })
@@ -179,6 +180,14 @@ describe('the source branch', () => {
       'source_is_target /source_branch',
     )
   })
+
+  test('must not lie above or below the target, where Git cannot keep both', () => {
+    for (const source of ['next/x', 'NEXT/x']) {
+      expect(findings({ source_branch: source, target_branch: 'next' })).toContain('source_is_target /source_branch')
+    }
+    expect(findings({ source_branch: 'next', target_branch: 'next/x' })).toContain('source_is_target /source_branch')
+    expect(findings({ source_branch: 'next-x', target_branch: 'next' })).toEqual([])
+  })
 })
 
 test('the target must be one that the project lists', () => {
@@ -195,6 +204,13 @@ describe('text', () => {
     ['bidi controls', { description: 'a\u202eb' }, 'hidden_characters /description'],
     ['skip ci in the title', { title: 'x [CI-Skip]', commit_message: 'x' }, 'skip_ci /title'],
     ['skip ci in the commit message', { commit_message: 'x\n\n[skip ci]' }, 'skip_ci /commit_message'],
+    ['skip ci around a carriage return', { commit_message: 'x [sk\rip ci]' }, 'control_characters /commit_message'],
+    ['a trailer around one', { commit_message: 'x\n\nWork\rqueue-Item: 1' }, 'control_characters /commit_message'],
+    [
+      'a trailer behind a Windows line',
+      { commit_message: 'x\r\n\r\nApproved-by: B' },
+      'reserved_trailer /commit_message',
+    ],
     ["the service's own mark", { commit_message: 'x\n\nWorkqueue-Item: 1' }, 'reserved_trailer /commit_message'],
     ['a signature', { commit_message: 'x\n\n signed-off-by: Ann' }, 'reserved_trailer /commit_message'],
     ['a blank title', { title: '  ', commit_message: 'x' }, 'blank_text /title'],

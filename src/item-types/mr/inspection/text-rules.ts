@@ -7,14 +7,17 @@ import type { Finding } from '../../../lib/finding.ts'
 import type { MrSubmission } from '../schema.ts'
 
 const CONTROL_IN_LINE = /[\p{Cc}\p{Zl}\p{Zp}]/u
-/** Line feed, carriage return and tab are text. */
-const CONTROL_IN_TEXT = /[^\P{Cc}\n\r\t]/u
+/**
+ * Line breaks and tabs are text. A carriage return is only half of a line break: alone it would be taken out on the way
+ * to GitLab, and what stands on its two sides would become a word that these rules have not seen.
+ */
+const CONTROL_IN_TEXT = /[^\P{Cc}\n\r\t]|\r(?!\n)/u
 /** They make text read in another order than it is executed. */
 const BIDI = /[\u202a-\u202e\u2066-\u2069]/
 const SKIP_CI = /\[(ci[ _-]skip|skip[ _-]ci|no[ _-]ci)\]/i
 const DRAFT = /^\s*(draft:|\[draft\]|\(draft\)|wip:|\[wip\])/i
 const RESERVED_TRAILER =
-  /^\s*(workqueue-[\w-]+|signed-off-by|co-authored-by|reviewed-by|approved-by|acked-by|tested-by|changelog)\s*:/im
+  /^[^\S\n\r\u2028\u2029]*(workqueue-[\w-]+|signed-off-by|co-authored-by|reviewed-by|approved-by|acked-by|tested-by|changelog)\s*:/im
 
 type TextField = 'title' | 'description' | 'commit_message'
 
