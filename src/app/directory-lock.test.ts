@@ -22,6 +22,6 @@ test('a directory is held by one process, until it lets go', async () => {
 test('a lock that a crash left behind is taken over', async () => {
   const gone = spawn(process.execPath, ['--version'], { stdio: 'ignore' })
   await once(gone, 'exit')
-  await writeFile(join(directory, 'local.pid'), `${gone.pid}\n`)
+  await writeFile(join(directory, 'process.pid'), `${gone.pid}\n`)
   await (await lockDirectory(directory))()
 })

@@ -1,6 +1,6 @@
 /**
- * One local mode a data directory: a second one would write over the sandbox's records. The lock is a file with the
- * holder's process id; one left behind by a process that is gone is taken over.
+ * One process a directory: a second sandbox on the same data would write over the records of the first. The lock is a file
+ * with the holder's process id; one left behind by a process that is gone is taken over.
  */
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { WorkQueueError } from '../lib/errors.ts'
 
 /** Answers the release. @throws WorkQueueError `already_running`. */
 export async function lockDirectory(directory: string): Promise<() => Promise<void>> {
-  const file = join(directory, 'local.pid')
+  const file = join(directory, 'process.pid')
   for (;;) {
     try {
       await writeFile(file, `${process.pid}\n`, { flag: 'wx' })

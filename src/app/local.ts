@@ -13,7 +13,6 @@ import { newToken } from '../auth/token.ts'
 import { messageOf, WorkQueueError } from '../lib/errors.ts'
 import { type Service, startService } from './compose.ts'
 import { type ConfigInput, parseConfig } from './config.ts'
-import { lockDirectory } from './directory-lock.ts'
 import { createLog } from './log.ts'
 import { startSandbox } from './sandbox.ts'
 
@@ -31,6 +30,8 @@ export interface LocalMode {
   /** A caller's token for this run; gone at the next start. */
   readonly token: string
   readonly project: string
+  /** For git, with a token of the sandbox's administrator in it. */
+  readonly cloneUrl: string
   readonly dataDir: string
   readonly logFile: string
   readonly databaseDescription: string
@@ -46,17 +47,6 @@ const HOOK_TIMEOUT_MS = 10_000
 export async function startLocalMode(options: LocalModeOptions): Promise<LocalMode> {
   const dataDir = resolve(options.dataDir)
   await mkdir(dataDir, { recursive: true })
-  const unlock = await lockDirectory(dataDir)
-  try {
-    const running = await startLocked(dataDir, options)
-    return { ...running, stop: () => running.stop().finally(unlock) }
-  } catch (error) {
-    await unlock()
-    throw error
-  }
-}
-
-async function startLocked(dataDir: string, options: LocalModeOptions): Promise<LocalMode> {
   const logFile = join(dataDir, 'service.log')
   const log = createLog('info', logFile)
   const gitlabPort = await choosePort(options.gitlabPort, USUAL_GITLAB_PORT)
@@ -97,6 +87,7 @@ async function startLocked(dataDir: string, options: LocalModeOptions): Promise<
     gitlabUrl: gitlab.url,
     token,
     project: gitlab.project,
+    cloneUrl: `http://root:${gitlab.tokens.root}@${new URL(gitlab.url).host}/${gitlab.project}.git`,
     dataDir,
     logFile,
     databaseDescription: service.databaseDescription,

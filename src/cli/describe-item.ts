@@ -45,7 +45,7 @@ export function fullText(item: WorkItemView, colors: Colors): string[] {
   for (const { name, url } of item.links) facts.push([printable(name).toLowerCase(), printable(url)])
   const lines = [colors.bold(printable(item.summary)), '']
   lines.push(...table(facts, (cell, column) => (column === 0 ? colors.dim(cell) : cell)))
-  if (item.blockers.length > 0) lines.push('', colors.bold('Waits for'))
+  if (item.blockers.length > 0) lines.push('', colors.bold(item.phase === 'failed' ? 'Failed because' : 'Waits for'))
   for (const { message, cleared_by, since } of item.blockers) {
     const from = since === null ? '' : `, since ${shortTime(since)}`
     lines.push(`  ${printable(message)} ${colors.dim(`(${printable(cleared_by)}${from})`)}`)

@@ -24,6 +24,12 @@ const program = new Command('wq')
   .description('Submit changes to the work queue service, follow them, and run the service.')
   .version(version)
   .showHelpAfterError('(see wq --help)')
+  .addHelpText(
+    'after',
+    `
+Exit status: 0 done, 1 a fault of the program, 2 wrong usage or file, 3 the item failed, 4 it was cancelled, 5 watch timed
+out, 6 something cannot be reached, 7 no valid token or no right, 8 refused, 9 not found, 10 not in a state for this.`,
+  )
   .exitOverride()
 
 program.commandsGroup('Work items:')

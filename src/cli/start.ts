@@ -65,14 +65,13 @@ async function local(options: Options): Promise<void> {
   await stopped
 }
 
-function describe(
-  { url, gitlabUrl, project, databaseDescription, logFile }: LocalMode,
-  { print, colors }: Output,
-): void {
+function describe(local: LocalMode, { print, colors }: Output): void {
+  const { url, gitlabUrl, project, cloneUrl, databaseDescription, logFile } = local
   const rows = [
     ['  service', `${url}   (documentation: ${url}/docs)`],
     ['  GitLab', `${gitlabUrl}   (a sandbox over real git repositories; nothing leaves this machine)`],
     ['  project', `${gitlabUrl}/${project}`],
+    ['  clone', `git clone ${cloneUrl}`],
     ['  database', `PostgreSQL, ${databaseDescription}`],
     ['  log', relative(process.cwd(), logFile)],
   ]

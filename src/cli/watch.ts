@@ -4,7 +4,7 @@
  * a service that was never there is an error at once.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Client } from '../client/client.ts'
 import type { WorkItemView } from '../contract/work-item.ts'
 import { parseDuration } from '../lib/duration.ts'
@@ -28,7 +28,11 @@ const MAX_OUTAGE_MS = 5 * 60_000
 
 export function withWatching(command: Command): Command {
   return command
-    .option('--interval <duration>', 'how often to look', readDuration, DEFAULT_INTERVAL_MS)
+    .addOption(
+      new Option('--interval <duration>', 'how often to look')
+        .argParser(readDuration)
+        .default(DEFAULT_INTERVAL_MS, '1s'),
+    )
     .option('--timeout <duration>', 'give up after this time, such as 30s or 10m', readDuration)
 }
 

@@ -37,6 +37,13 @@ export function openDatabase({ url, maxConnections = 20, log }: DatabaseOptions)
   pool.on('error', (error) => {
     log?.warn({ error: messageOf(error) }, 'an idle database connection broke; it is replaced at the next statement')
   })
+  // The pool listens only to idle connections. One that breaks between two statements of a transaction would otherwise be an
+  // unhandled error, which ends the process; its next statement fails, and that is where it is dealt with.
+  pool.on('connect', (client) => {
+    client.on('error', (error) => {
+      log?.warn({ error: messageOf(error) }, 'a database connection broke while it was in use')
+    })
+  })
   return new Kysely<DB>({ dialect: new PostgresDialect({ pool }) })
 }
 

@@ -14,10 +14,12 @@ export function parseDuration(text: string): number | null {
   return Number(amount) * UNIT_MS[unit as keyof typeof UNIT_MS]
 }
 
+const EXPECTED = 'expected a duration such as 500ms, 30s, 5m or 24h'
+
 /** A configuration value: reads `30s` and answers 30000. */
-export const durationSchema = z.string().transform((text, context) => {
+export const durationSchema = z.string({ error: EXPECTED }).transform((text, context) => {
   const milliseconds = parseDuration(text)
   if (milliseconds !== null) return milliseconds
-  context.addIssue({ code: 'custom', message: 'expected a duration such as 500ms, 30s, 5m or 24h' })
+  context.addIssue({ code: 'custom', message: EXPECTED })
   return z.NEVER
 })

@@ -29,7 +29,7 @@ export function createWakeTimers(wake: (workItemId: string) => void): WakeTimers
         wake(workItemId)
       }
       // One millisecond late rather than early: an early look would find the dimension still deferred.
-      timers.set(workItemId, setTimeout(fire, Math.ceil(delayMs) + 1))
+      timers.set(workItemId, setTimeout(fire, Math.max(0, Math.ceil(delayMs)) + 1))
     },
     clear,
     clearAll() {

@@ -187,4 +187,18 @@ describe('a change', () => {
     await client.retry(work_item.id)
     await audit.waitForPhase(work_item.id, 'completed')
   })
+
+  test('that somebody points at another branch goes where its caller and the configuration said', async () => {
+    const { client, audit } = await started({ approvalsRequired: 1 })
+    await flow.asPerson('POST', '/repository/branches', { branch: 'production', ref: 'main' })
+    const { work_item } = await client.submit(change())
+    await audit.waitFor(({ action, outcome }) => action === 'reconcile_mr' && outcome === 'succeeded', 'the first look')
+    await flow.asPerson('PUT', '/merge_requests/1', { target_branch: 'production' })
+    await flow.approve(1)
+    await audit.waitForPhase(work_item.id, 'completed')
+
+    expect(flow.gitlab.context.state.mergeRequests).toMatchObject([{ targetBranch: 'main', state: 'merged' }])
+    // Once, when the person made it.
+    expect(flow.writes.filter((write) => write === 'push production')).toHaveLength(1)
+  })
 })

@@ -43,6 +43,8 @@ export interface FlowGitLab {
   untilPipelineEnded(): Promise<void>
   /** A person approves the merge request. */
   approve(iid: number): Promise<void>
+  /** A person's call of the project's API. */
+  asPerson(method: string, path: string, body?: object): Promise<void>
 }
 
 export async function createFlowGitLab(directory: string, options: FlowGitLabOptions): Promise<FlowGitLab> {
@@ -70,6 +72,15 @@ export async function createFlowGitLab(directory: string, options: FlowGitLabOpt
     return target
   }
 
+  async function asPerson(method: string, path: string, body: object = {}): Promise<void> {
+    const response = await fetch(`${gitlab.url}/api/v4/projects/${project.id}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${PERSON_TOKEN}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}`)
+  }
+
   return {
     gitlab,
     project,
@@ -90,11 +101,8 @@ export async function createFlowGitLab(directory: string, options: FlowGitLabOpt
         })
       })
     },
-    async approve(iid) {
-      const url = `${gitlab.url}/api/v4/projects/${project.id}/merge_requests/${iid}/approve`
-      const response = await fetch(url, { method: 'POST', headers: { authorization: `Bearer ${PERSON_TOKEN}` } })
-      if (!response.ok) throw new Error(`the approval answered ${response.status}`)
-    },
+    approve: (iid) => asPerson('POST', `/merge_requests/${iid}/approve`),
+    asPerson,
   }
 }
 

@@ -1,15 +1,17 @@
 /** The ways a merge request's item ends, and how what was made in GitLab is put away. */
-import type { GitLabMergeRequest } from '../../../gitlab/port.ts'
+import type { GitLabBranch, GitLabMergeRequest } from '../../../gitlab/port.ts'
 import type { Draft } from '../../../queue/draft.ts'
 import type { MrDetail } from '../detail.ts'
 import type { Action } from './context.ts'
+import { readMark } from './trailers.ts'
 
 export function finishMerged(draft: Draft<MrDetail>, mergeRequest: GitLabMergeRequest): void {
   observe(draft, mergeRequest)
   // A fast-forward makes no commit: the head itself is what landed.
   draft.detail.mergeCommitSha = mergeRequest.mergeCommitSha ?? mergeRequest.sha
   draft.detail.mergedAt = mergeRequest.mergedAt === null ? null : new Date(mergeRequest.mergedAt)
-  draft.finish('completed', 'merged')
+  const elsewhere = draft.detail.resolvedTarget !== null && draft.detail.resolvedTarget !== mergeRequest.targetBranch
+  draft.finish('completed', elsewhere ? 'merged_elsewhere' : 'merged')
 }
 
 /** Records what a look at the merge request has shown. */
@@ -34,8 +36,11 @@ export async function closeAndCleanUp(
 ): Promise<GitLabMergeRequest | null> {
   const { gitlab } = services
   const { mrIid, sourceBranch, writtenSha, resolvedTarget } = draft.detail
+  /** Written by this item although the answer never came: it names the item, and our own user as its committer. */
+  const isLostCommit = async ({ headMessage, committerEmail }: GitLabBranch) =>
+    readMark(headMessage)?.itemId === draft.item.id && committerEmail === (await gitlab.getOwnCommitEmail(context))
   const branch = await gitlab.getBranch(projectId, sourceBranch, context)
-  const isOurs = branch !== null && branch.sha === writtenSha
+  const isOurs = branch !== null && (branch.sha === writtenSha || (await isLostCommit(branch)))
   let mergeRequest = mrIid === null ? null : await gitlab.getMergeRequest(projectId, mrIid, context)
   if (mrIid === null && isOurs && resolvedTarget !== null) {
     // It may have been created although its answer was lost.

@@ -9,6 +9,7 @@ import type { ExecutorResult } from '../../../queue/item-type.ts'
 import { NEEDS_MR, NEEDS_RECONCILE } from '../dimensions.ts'
 import { type Action, createExecutor, growingMs, type MrServices, SUCCEEDED } from './context.ts'
 import { finishMerged, observe } from './ending.ts'
+import { readMark } from './trailers.ts'
 
 /** GitLab is still finding out; the answer comes by itself. */
 const UNSETTLED = ['checking', 'unchecked', 'preparing', 'approvals_syncing']
@@ -52,6 +53,10 @@ async function reconcileMr(action: Action): Promise<ExecutorResult> {
 async function reconcileOpen(action: Action, mergeRequest: GitLabMergeRequest): Promise<ExecutorResult> {
   const { detail } = action.draft
   const { sha } = mergeRequest
+  // The change was inspected for another branch, and perhaps this one is not open to the service's callers.
+  if (detail.resolvedTarget !== null && mergeRequest.targetBranch !== detail.resolvedTarget) {
+    return handBack(action, 'somebody has changed its target branch')
+  }
   if (sha === null || sha !== detail.writtenSha) return reconcileOtherHead(action, mergeRequest)
   detail.headSha = sha
   const status = mergeRequest.detailedMergeStatus
@@ -70,8 +75,13 @@ async function reconcileOtherHead(action: Action, mergeRequest: GitLabMergeReque
   const { detail } = draft
   const branch = await services.gitlab.getBranch(mergeRequest.projectId, mergeRequest.sourceBranch, context)
   if (branch === null) return handBack(action, 'the source branch is gone')
+  const isNew = branch.sha !== detail.headSha
   detail.headSha = branch.sha
   if (branch.sha === detail.writtenSha) return lookAgain(action, 'GitLab has not noticed the last push yet')
+  // A commit of ours whose call had timed out may land late, over its own repetition. ensure_mr can tell; asked once a head.
+  if (isNew && readMark(branch.headMessage)?.itemId === draft.item.id) {
+    return handBack(action, 'a commit with the mark of this item has arrived')
+  }
   // Somebody else's commits are neither overwritten nor merged: the service proves only what it wrote and inspected.
   return wait(action, mergeRequest)
 }
