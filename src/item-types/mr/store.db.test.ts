@@ -60,7 +60,7 @@ describe('a submission', () => {
     const submission = mrSubmission({
       target_branch: 'next',
       description: 'With "quotes", a \\ and ünïcödé 🎉\n',
-      labels: ['a b', 'c,d', '{e}', '"'],
+      labels: ['a b', "c'd", '{e}', '"'],
       reviewers: ['ann'],
       file_actions: [
         { action: 'create', file_path: 'a', content: '', execute_filemode: true },
