@@ -39,12 +39,15 @@ export interface ApiDependencies {
   readonly version: string
   /** The process's clock, for the age of webhook signatures. */
   readonly now?: () => Date
+  /** How long a closing server waits for requests under way. */
+  readonly closeGraceMs?: number
 }
 
 const REQUEST_TIMEOUT_MS = 30_000
 const HEADERS_TIMEOUT_MS = 10_000
 /** How often Node looks for requests that are too slow; its own 30 s would make the limits above mean little. */
 const CONNECTIONS_CHECK_MS = 1_000
+const CLOSE_GRACE_MS = 10_000
 /** How often a closing server looks for connections that have become idle. */
 const IDLE_CHECK_MS = 50
 /** Everything that is small; the routes that take more say so. */
@@ -53,6 +56,7 @@ const BODY_LIMIT_BYTES = 64 * 1024
 /** Ready for `inject` and `listen`. `close()` waits for requests that are being served. */
 export async function createApi(dependencies: ApiDependencies): Promise<Api> {
   const { queue, authenticator, audit, log, webhook, ready, version, now = () => new Date() } = dependencies
+  const { closeGraceMs = CLOSE_GRACE_MS } = dependencies
   const app: Api = fastify({
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
@@ -108,21 +112,28 @@ export async function createApi(dependencies: ApiDependencies): Promise<Api> {
   )
   registerHealth(app, { ready, version, log })
   registerDocumentation(app)
-  closePromptly(app)
+  closePromptly(app, closeGraceMs)
   await app.ready()
   return app
 }
 
 /**
  * Closing waits for the requests that are being served, and then for nobody: a connection whose last answer went out after
- * the close had begun would otherwise be kept open for its keep-alive time, over a minute.
+ * the close had begun would otherwise be kept open for its keep-alive time, over a minute. One that never finishes its
+ * request is no idle one, and a closing server no longer enforces its time limits: after the grace it is cut off, or
+ * anybody who can connect could keep the service from stopping.
  */
-function closePromptly(app: Api): void {
-  let timer: NodeJS.Timeout | undefined
+function closePromptly(app: Api, graceMs: number): void {
+  let idleTimer: NodeJS.Timeout | undefined
+  let graceTimer: NodeJS.Timeout | undefined
   app.addHook('preClose', async () => {
-    timer = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS)
+    idleTimer = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS)
+    graceTimer = setTimeout(() => app.server.closeAllConnections(), graceMs)
   })
-  app.addHook('onClose', async () => clearInterval(timer))
+  app.addHook('onClose', async () => {
+    clearInterval(idleTimer)
+    clearTimeout(graceTimer)
+  })
 }
 
 /** The caller's own id where it is harmless to log, so that its trail and ours can be joined. */
