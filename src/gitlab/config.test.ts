@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { gitlabConfigSchema, gitlabToken } from './config.ts'
 
@@ -43,3 +46,18 @@ test('a token file that cannot be read is a transient failure', async () => {
     failure: 'transient',
   })
 })
+
+test.each(['new-token\nold-token\n', 'a b', '', 'tökén'])(
+  'a token file of %j is refused without a word of it',
+  async (text) => {
+    const directory = await mkdtemp(join(tmpdir(), 'token-'))
+    const file = join(directory, 'token')
+    await writeFile(file, text)
+    const read = gitlabToken({ token_file: file })()
+    await expect(read).rejects.toMatchObject({
+      code: 'gitlab_token_unreadable',
+      message: 'The token file of GitLab must hold one access token and nothing else.',
+    })
+    await rm(directory, { recursive: true })
+  },
+)

@@ -23,11 +23,14 @@ const urlSchema = z.string().transform((text, context) => {
   return url.href.replace(/\/+$/, '')
 })
 
+/** Printable and without blanks, so that it is a header's value; two lines of a file are two tokens. */
+const TOKEN = /^[!-~]+$/
+
 export const gitlabConfigSchema = z
   .strictObject({
     url: urlSchema,
     /** An access token with scope `api` and role Developer. */
-    token: z.string().min(1).optional(),
+    token: z.string().regex(TOKEN, 'expected one access token, without blanks').optional(),
     /** A file that holds the token; read again for every call, so that the token may rotate. */
     token_file: z.string().min(1).optional(),
     /** How long one call may take. */
@@ -44,12 +47,15 @@ export type GitLabConfig = z.infer<typeof gitlabConfigSchema>
 export function gitlabToken({ token, token_file }: Pick<GitLabConfig, 'token' | 'token_file'>): () => Promise<string> {
   return async () => {
     if (token_file === undefined) return token ?? ''
-    try {
-      return (await readFile(token_file, 'utf8')).trim()
-    } catch (error) {
-      throw new WorkQueueError('gitlab_token_unreadable', `The token file cannot be read: ${messageOf(error)}`, {
-        failure: 'transient',
-      })
-    }
+    const text = await readFile(token_file, 'utf8').catch((error: unknown) => {
+      throw unreadable(`cannot be read: ${messageOf(error)}`)
+    })
+    const read = text.trim()
+    if (!TOKEN.test(read)) throw unreadable('must hold one access token and nothing else')
+    return read
   }
+}
+
+function unreadable(reason: string): WorkQueueError {
+  return new WorkQueueError('gitlab_token_unreadable', `The token file of GitLab ${reason}.`, { failure: 'transient' })
 }

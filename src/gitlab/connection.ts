@@ -6,7 +6,6 @@
  */
 import { type BaseResourceOptions, createRequesterFn, type FormattedResponse } from '@gitbeaker/requester-utils'
 import type { z } from 'zod'
-import { messageOf } from '../lib/errors.ts'
 import {
   abortedError,
   errorOfAnswer,
@@ -129,8 +128,10 @@ function parse(response: Response, text: string, call: GitLabCall): FormattedRes
 }
 
 /** fetch says only "fetch failed"; what failed is in the cause. */
+/** Codes and our own words only: what a client library says may quote the header that holds the token. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined
-  if (cause instanceof Error) return 'code' in cause ? String(cause.code) : cause.message
-  return messageOf(error)
+  if (cause instanceof Error && 'code' in cause) return String(cause.code)
+  if (cause instanceof Error && cause.message === 'unexpected redirect') return cause.message
+  return 'the request could not be made'
 }
