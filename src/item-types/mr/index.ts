@@ -18,7 +18,7 @@ import { contentHashOf, dedupKeyOf } from './identity.ts'
 import { createInspector } from './inspection/inspector.ts'
 import { present } from './present.ts'
 import { type MrSubmission, mrSubmissionSchema } from './schema.ts'
-import { insertDetail, readDetail, readDetails, saveDetail, updateDetail } from './store.ts'
+import { insertDetail, readContent, readDetail, readDetails, saveDetail, updateDetail } from './store.ts'
 
 export interface MrDependencies {
   readonly db: Database
@@ -28,7 +28,7 @@ export interface MrDependencies {
 
 export function createMrItemType({ db, gitlab, config }: MrDependencies): ItemType<MrSubmission, MrDetail> {
   const inspector = createInspector(config)
-  const services = { db, gitlab, config, inspector }
+  const services = { db, gitlab, config, inspector, readContent: (id: string) => readContent(db, id) }
 
   /** GitLab ignores the case of a project's path, identities do not: the configuration's spelling is the one kept. */
   const canonical = (submission: MrSubmission): MrSubmission => ({

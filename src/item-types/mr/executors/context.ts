@@ -7,12 +7,15 @@ import type { Executor, ExecutorContext, ExecutorResult } from '../../../queue/i
 import type { MrConfig, MrProjectConfig } from '../config.ts'
 import type { MrDetail } from '../detail.ts'
 import type { Inspector } from '../inspection/inspector.ts'
+import type { MrSubmission } from '../schema.ts'
 
 export interface MrServices {
   readonly db: Database
   readonly gitlab: GitLab
   readonly config: MrConfig
   readonly inspector: Inspector<MrProjectConfig>
+  /** The whole submission as it stands now, files included. */
+  readonly readContent: (workItemId: string) => Promise<MrSubmission>
 }
 
 /** What one run of an executor works with. */
@@ -51,4 +54,10 @@ const FIRST_LOOK_MS = 1_000
 /** When to look again at something that settles by itself: 1 s, 2 s, 4 s, … up to `maxMs`. */
 export function growingMs(looks: number, maxMs: number): number {
   return Math.min(FIRST_LOOK_MS * 2 ** Math.min(looks, 30), maxMs)
+}
+
+/** The configuration may have changed since the submission was accepted; what it no longer allows ends here. */
+export function refuseUnlessAllowed({ inspector }: MrServices, content: MrSubmission): void {
+  const [first, ...more] = inspector.inspect(content)
+  if (first !== undefined) refuse(first.code, [first, ...more].map(({ message }) => message).join(' '))
 }

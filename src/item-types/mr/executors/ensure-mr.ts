@@ -9,8 +9,15 @@ import { NEEDS_MR, NEEDS_RECONCILE } from '../dimensions.ts'
 import { commitHashOf } from '../identity.ts'
 import { touchedPaths } from '../inspection/file-rules.ts'
 import type { MrSubmission } from '../schema.ts'
-import { readContent } from '../store.ts'
-import { type Action, createExecutor, growingMs, type MrServices, refuse, SUCCEEDED } from './context.ts'
+import {
+  type Action,
+  createExecutor,
+  growingMs,
+  type MrServices,
+  refuse,
+  refuseUnlessAllowed,
+  SUCCEEDED,
+} from './context.ts'
 import { closeAndCleanUp, finishMerged, observe } from './ending.ts'
 import { ensureMergeRequest } from './merge-request.ts'
 import { findTarget, type Target } from './project.ts'
@@ -23,7 +30,7 @@ export function createEnsureMr(services: MrServices) {
 async function ensureMr(action: Action): Promise<ExecutorResult> {
   const { services, draft, context } = action
   const { detail } = draft
-  const content = await readContent(services.db, draft.item.id)
+  const content = await services.readContent(draft.item.id)
   const target = await inspectAgain(action, content)
   detail.projectId = target.project.id
   detail.resolvedTarget = target.branch.name
@@ -60,11 +67,9 @@ async function ensureMr(action: Action): Promise<ExecutorResult> {
 /** The configuration and the project may have changed since the submission was accepted. */
 async function inspectAgain(action: Action, content: MrSubmission): Promise<Target> {
   const { inspector } = action.services
+  refuseUnlessAllowed(action.services, content)
   const policy = inspector.policyOf(content.project)
-  const findings = inspector.inspect(content)
-  if (policy === null || findings.length > 0) {
-    refuse(findings[0]?.code ?? 'project_not_configured', findings.map(({ message }) => message).join(' '))
-  }
+  if (policy === null) refuse('project_not_configured', 'The service is not set up for this project.')
   const target = await findTarget(action, policy, content)
   const ciConfig = target.project.ciConfigPath?.toLowerCase()
   const paths = content.file_actions.flatMap(touchedPaths).map(({ path }) => path)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { mrPolicy, mrSnapshot } from '../../../../test/support/mr-item.ts'
+import { mrPolicy, mrSnapshot, mrSubmission } from '../../../../test/support/mr-item.ts'
 import type { Database } from '../../../db/database.ts'
 import type { GitLab, GitLabBranch, GitLabMergeAnswer, GitLabMergeRequest } from '../../../gitlab/port.ts'
 import { silentLog } from '../../../lib/log.ts'
@@ -45,11 +45,14 @@ interface Given {
   readonly detail?: Partial<MrDetail>
   readonly branchSha?: string | null
   readonly requirePipeline?: boolean
+  /** What the configuration says of the project by now. */
+  readonly policy?: Readonly<Record<string, unknown>>
   readonly answer?: GitLabMergeAnswer
 }
 
 /** Runs one reconcile against a GitLab that says exactly this. */
-async function reconcile({ mr = {}, detail = {}, branchSha = SHA, requirePipeline = true, answer }: Given) {
+async function reconcile(given: Given) {
+  const { mr = {}, detail = {}, branchSha = SHA, requirePipeline = true, policy = {}, answer } = given
   const merges: object[] = []
   const asked: string[] = []
   const gitlab: Pick<GitLab, 'getMergeRequest' | 'getBranch' | 'mergeMergeRequest'> = {
@@ -77,8 +80,14 @@ async function reconcile({ mr = {}, detail = {}, branchSha = SHA, requirePipelin
       )
     },
   }
-  const config = mrPolicy({ require_pipeline: requirePipeline })
-  const services = { db: {} as Database, gitlab: gitlab as GitLab, config, inspector: createInspector(config) }
+  const config = mrPolicy({ require_pipeline: requirePipeline, ...policy })
+  const services = {
+    db: {} as Database,
+    gitlab: gitlab as GitLab,
+    config,
+    inspector: createInspector(config),
+    readContent: async () => mrSubmission(),
+  }
   const { item, detail: before, dimensions, now } = mrSnapshot({ detail })
   const draft = new Draft(item, before, dimensions)
   const result = await createReconcileMr(services)(draft, { signal: new AbortController().signal, now, log: silentLog })
@@ -150,6 +159,15 @@ describe('proof before merge', () => {
   test('the pipeline of the commit before is not shown as that of this one', async () => {
     const { detail } = await reconcile({ mr: { headPipeline: pipeline('success', OTHER) } })
     expect(detail).toMatchObject({ headPipelineId: null, headPipelineStatus: null })
+  })
+
+  test.each([
+    ['whose path is blocked by now', { block_paths: ['docs/**'] }],
+    ['of a project that was taken out', { path: 'another/project' }],
+  ])('a change %s is not merged, however green', async (_title, policy) => {
+    const { merges, result } = await reconcile({ mr: { headPipeline: pipeline('success') }, policy })
+    expect(merges).toEqual([])
+    expect(result.outcome).toBe('failed_for_good')
   })
 
   test('the merge names the commit that was proven', async () => {

@@ -7,7 +7,7 @@
 import type { GitLabMergeRequest } from '../../../gitlab/port.ts'
 import type { ExecutorResult } from '../../../queue/item-type.ts'
 import { NEEDS_MR, NEEDS_RECONCILE } from '../dimensions.ts'
-import { type Action, createExecutor, growingMs, type MrServices, SUCCEEDED } from './context.ts'
+import { type Action, createExecutor, growingMs, type MrServices, refuseUnlessAllowed, SUCCEEDED } from './context.ts'
 import { finishMerged, observe } from './ending.ts'
 import { readMark } from './trailers.ts'
 
@@ -97,6 +97,7 @@ async function mergeOnProof(action: Action, mergeRequest: GitLabMergeRequest, sh
   } else if (pipeline.status !== 'success') {
     return wait(action, mergeRequest)
   }
+  refuseUnlessAllowed(services, await services.readContent(draft.item.id))
   const answer = await services.gitlab.mergeMergeRequest(
     mergeRequest.projectId,
     mergeRequest.iid,
