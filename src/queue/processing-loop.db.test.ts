@@ -167,6 +167,23 @@ describe('a failure', () => {
     })
   })
 
+  test('of an action that a caller has overtaken does not hold up what the caller wants now', async () => {
+    const gate = createGate()
+    const { type } = createErrandType({
+      run: async () => {
+        await gate.pass()
+        throw new WorkQueueError('busy', 'Later.', { failure: 'transient', retryAfterMs: 600_000 })
+      },
+    })
+    const { queue, audit } = errands.start(type)
+    const { item } = await queue.submit('errand', errand(), 'ann')
+    await gate.arrived
+    await queue.cancel(item.id, 'ann')
+    gate.open()
+
+    expect(await audit.waitForPhase(item.id, 'cancelled')).toMatchObject({ resolution: 'cancelled_by_caller' })
+  })
+
   test('that outlasts the budget for outages fails the item', async () => {
     const { type } = createErrandType({
       run: async () => {

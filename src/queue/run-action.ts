@@ -171,7 +171,7 @@ async function persistFailure(
     message,
     facts: { failures, ...(recorded.phase === 'active' ? { retry_in_ms: retryInMs } : {}) },
   })
-  if (recorded.phase === 'active') return { kind: 'waiting', retryInMs }
+  if (recorded.phase === 'active') return { kind: 'waiting', retryInMs: recorded.overtaken ? 0 : retryInMs }
   recordPhaseChange(audit, item, recorded.phase, code)
   return { kind: 'ended' }
 }

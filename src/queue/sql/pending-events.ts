@@ -17,19 +17,21 @@ const CLOCK_TOLERANCE_MINUTES = 5
 export function insertPendingEvent(db: Database, id: string, event: IncomingEvent): Promise<boolean> {
   return db.transaction().execute(async (tx) => {
     await lockWorkItem(tx, id)
+    // Held until the commit, so that the item cannot end between the two writes below.
+    const { rows } = await sql`select from work_items where id = ${id} and phase = 'active' for update`.execute(tx)
+    if (rows.length === 0) return false
     const { numAffectedRows } = await sql`
       insert into pending_events (work_item_id, event_type, event_at, body, source_id)
-      select id, ${event.eventType},
-             -- An event dated far ahead would make every later one look stale.
-             case
-               when ${event.eventAt}::timestamptz > now() + make_interval(mins => ${CLOCK_TOLERANCE_MINUTES}) then now()
-               else ${event.eventAt}::timestamptz
-             end,
-             ${JSON.stringify(event.body)}::jsonb,
-             ${event.sourceId}
-      from work_items
-      where id = ${id}
-        and phase = 'active'
+      values (
+        ${id}, ${event.eventType},
+        -- An event dated far ahead would make every later one look stale.
+        case
+          when ${event.eventAt}::timestamptz > now() + make_interval(mins => ${CLOCK_TOLERANCE_MINUTES}) then now()
+          else ${event.eventAt}::timestamptz
+        end,
+        ${JSON.stringify(event.body)}::jsonb,
+        ${event.sourceId}
+      )
       on conflict (work_item_id, source_id) where source_id is not null do nothing`.execute(tx)
     if (numAffectedRows !== 1n) return false
     await sql`update work_items set actionable = true where id = ${id} and not actionable`.execute(tx)
