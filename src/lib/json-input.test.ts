@@ -83,3 +83,10 @@ describe('unstorableText', () => {
     expect(unstorableText(Array.from({ length: 50 }, () => '\0'))).toHaveLength(10)
   })
 })
+
+test('a document of millions of values is refused as one', () => {
+  const many = Object.fromEntries(Array.from({ length: 300_000 }, (_, index) => [`k${index}`, 0]))
+  for (const document of [{ labels: new Array(3_000_000).fill(0) }, many]) {
+    expect(unstorableText(document).map(({ code }) => code)).toEqual(['too_many_values'])
+  }
+})

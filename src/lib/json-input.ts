@@ -32,34 +32,60 @@ export function parseJson(bytes: Uint8Array): unknown {
 
 /**
  * Findings for text, keys and numbers that a database could not keep as they are: NUL, lone surrogates, `__proto__`
- * keys, numbers beyond a double, nesting deeper than MAX_JSON_DEPTH. At most ten.
+ * keys, numbers beyond a double, nesting deeper than MAX_JSON_DEPTH, more than MAX_JSON_VALUES values. At most ten.
  */
 export function unstorableText(document: unknown): readonly Finding[] {
-  const findings: Finding[] = []
-  visit(document, [], findings)
-  return findings
+  const walk: Walk = { findings: [], path: [], values: 0 }
+  visit(document, walk)
+  return walk.findings
+}
+
+/** Far above any submission, and far below what would hold the process while it is looked at value by value. */
+const MAX_JSON_VALUES = 200_000
+
+interface Walk {
+  readonly findings: Finding[]
+  readonly path: PropertyKey[]
+  values: number
 }
 
 const MAX_FINDINGS = 10
 
-function visit(value: unknown, path: readonly PropertyKey[], findings: Finding[]): void {
-  if (findings.length >= MAX_FINDINGS) return
+function visit(value: unknown, walk: Walk): void {
+  const { findings, path } = walk
+  if (findings.length >= MAX_FINDINGS || walk.values > MAX_JSON_VALUES) return
   const found = (code: string, message: string) => findings.push({ code, path: jsonPointer(path), message })
-  if (typeof value === 'string') {
+  walk.values += 1
+  if (walk.values > MAX_JSON_VALUES) {
+    found('too_many_values', `The document holds more than ${MAX_JSON_VALUES} values; split it.`)
+  } else if (typeof value === 'string') {
     const fault = textFault(value)
     if (fault) found('invalid_text', `The text here ${fault}; remove it, or send the content as base64.`)
   } else if (typeof value === 'number') {
     if (!Number.isFinite(value)) found('invalid_number', 'The number here is too large.')
   } else if (typeof value === 'object' && value !== null) {
-    if (path.length >= MAX_JSON_DEPTH) {
-      found('too_deep', `The document is nested deeper than ${MAX_JSON_DEPTH} levels.`)
-      return
-    }
-    for (const [key, child] of Object.entries(value)) {
-      if (textFault(key)) found('invalid_text', `A key of this object ${textFault(key)}.`)
-      else if (key === '__proto__') found('unknown_field', 'A key of this object is "__proto__"; remove it.')
-      else visit(child, [...path, Array.isArray(value) ? Number(key) : key], findings)
-    }
+    if (path.length >= MAX_JSON_DEPTH) found('too_deep', `The document is nested deeper than ${MAX_JSON_DEPTH} levels.`)
+    else visitChildren(value, walk, found)
+  }
+}
+
+function visitChildren(value: object, walk: Walk, found: (code: string, message: string) => void): void {
+  const visitChild = (key: PropertyKey, child: unknown) => {
+    walk.path.push(key)
+    visit(child, walk)
+    walk.path.pop()
+  }
+  const isOver = () => walk.findings.length >= MAX_FINDINGS || walk.values > MAX_JSON_VALUES
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length && !isOver(); index += 1) visitChild(index, value[index])
+    return
+  }
+  // Not Object.entries: a million pairs would be made before the first is looked at.
+  for (const key in value) {
+    if (isOver()) return
+    if (textFault(key)) found('invalid_text', `A key of this object ${textFault(key)}.`)
+    else if (key === '__proto__') found('unknown_field', 'A key of this object is "__proto__"; remove it.')
+    else visitChild(key, (value as Readonly<Record<string, unknown>>)[key])
   }
 }
 
