@@ -161,7 +161,9 @@ async function initialise(home: Home, passwordFile: string): Promise<void> {
   await rm(unfinished, { recursive: true, force: true })
   await mkdir(dirname(home.dataDir), { recursive: true })
   await mkdir(unfinished, { mode: 0o700 })
-  await writeFile(passwordFile, `${randomBytes(24).toString('hex')}\n`, { mode: 0o600 })
+  // Made anew and exclusively: in a directory that others may write to, an existing name could be their link.
+  await rm(passwordFile, { force: true })
+  await writeFile(passwordFile, `${randomBytes(24).toString('hex')}\n`, { mode: 0o600, flag: 'wx' })
   if (home.user) {
     await chown(unfinished, home.user.uid, home.user.gid)
     await chown(passwordFile, home.user.uid, home.user.gid)
@@ -199,8 +201,10 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Ends when its third descriptor, the pipe held by this process, reaches its end. */
-const WATCH = '"$@" & server=$!; read -r _ <&3; kill -INT "$server" 2>/dev/null; wait "$server"'
+/** Stops the server when its third descriptor, the pipe held by this process, reaches its end; ends when the server ends. */
+const WATCH =
+  '"$@" 3<&- & server=$!; { read -r _ <&3; kill -INT "$server" 2>/dev/null; } & reader=$!; ' +
+  'wait "$server"; code=$?; kill "$reader" 2>/dev/null; exit "$code"'
 
 interface Server {
   readonly watcher: ChildProcess
