@@ -135,6 +135,7 @@ export function maskUrl(text: string): string {
   if (!URL.canParse(text)) return MASK
   const url = new URL(text)
   if (url.password !== '') url.password = MASK
+  for (const key of [...url.searchParams.keys()]) if (/pass/i.test(key)) url.searchParams.set(key, MASK)
   return url.href
 }
 
