@@ -8,11 +8,15 @@ import { ApiError, frameworkError, installErrorHandling } from './errors.ts'
 
 const BODY_LIMIT = 300 * 1024 * 1024
 
+/** As Rack's limit: what is nested deeper is nobody's parameter. */
+const MAX_DEPTH = 32
+
 /** Puts `value` where a key such as `actions[][file_path]` or `labels[]` says. */
 function assign(target: Record<string, unknown>, key: string, value: unknown): void {
   const [, head = key, rest = ''] = /^([^[\]]+)((?:\[[^\]]*\])*)$/.exec(key) ?? []
   const parts = [...rest.matchAll(/\[([^\]]*)\]/g)].map((match) => match[1] ?? '')
   const [first, second] = parts
+  if (parts.length > MAX_DEPTH) return
   if (first === undefined) {
     target[head] = value
     return
