@@ -111,12 +111,23 @@ describe('wq submit', () => {
     ['YAML with a fault', 'item_type: note\ntext: "open\n', 'not valid YAML: line'],
     ['YAML with a key twice', 'a: 1\na: 2\n', 'not valid YAML: line 2, column 1: Map keys must be unique'],
     ['a list', '- a\n', 'must hold one submission'],
-    ['nothing', '', 'must hold one submission'],
+    ['nothing', '', 'is empty'],
   ])('names the place in %s', async (_title, input, message) => {
     const { status, err } = await run(['submit', '-'], { input })
     expect(status).toBe(2)
     expect(err).toMatch(/^error: standard input /)
     expect(err).toContain(message)
+  })
+
+  test.each<[string, Buffer | string, number, string]>([
+    ['is not UTF-8', Buffer.from('item_type: note\nname: Gr\xfc\xdfe\ntext: x\n', 'latin1'), 2, 'is not UTF-8'],
+    ['is empty', '', 2, 'is empty'],
+    ['is too large', `item_type: note\nname: big\ntext: ${'x'.repeat(9_000_000)}\n`, 8, 'at most 8388608'],
+  ])('refuses a file that %s, and sends nothing', async (_title, content, status, part) => {
+    const file = join(directory, 'odd.yaml')
+    await writeFile(file, content)
+    const ended = await start(['submit', file]).ended
+    expect(ended).toMatchObject({ status, out: '', err: expect.stringContaining(part) })
   })
 
   test('names a file that is not there', async () => {

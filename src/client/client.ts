@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { z } from 'zod'
 import { PROBLEM_MEDIA_TYPE, problemSchema } from '../contract/problem.ts'
-import type { ListQuery } from '../contract/requests.ts'
+import { type ListQuery, MAX_SUBMISSION_BYTES } from '../contract/requests.ts'
 import {
   type ListAnswer,
   listAnswerSchema,
@@ -89,12 +89,25 @@ export function createClient(options: ClientOptions): Client {
 
   return {
     url,
-    submit: (submission) => call('POST', '/work-items', submitAnswerSchema, submission),
+    async submit(submission) {
+      refuseOversize(submission)
+      return call('POST', '/work-items', submitAnswerSchema, submission)
+    },
     list: (query = {}) => read(`/work-items${queryString(query)}`, listAnswerSchema),
     get: (id) => read(`/work-items/${encodeURIComponent(id)}`, workItemSchema),
     retry: (id) => call('POST', `/work-items/${encodeURIComponent(id)}/retry`, workItemCoreSchema),
     cancel: (id) => call('POST', `/work-items/${encodeURIComponent(id)}/cancel`, workItemCoreSchema),
   }
+}
+
+/** The service hangs up on a body that is too large, and a client that is still sending would only see that. */
+function refuseOversize(submission: unknown): void {
+  const bytes = Buffer.byteLength(JSON.stringify(submission))
+  if (bytes <= MAX_SUBMISSION_BYTES) return
+  throw new WorkQueueError(
+    'payload_too_large',
+    `The submission is ${bytes} bytes as JSON, and the service takes at most ${MAX_SUBMISSION_BYTES}; split the change.`,
+  )
 }
 
 function baseUrl(text: string): string {

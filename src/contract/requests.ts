@@ -22,3 +22,6 @@ export const listQuerySchema = z.strictObject({
 })
 
 export type ListQuery = z.input<typeof listQuerySchema>
+
+/** A submission as JSON; the service reads no more, and a client need not send it. */
+export const MAX_SUBMISSION_BYTES = 8 * 1024 * 1024

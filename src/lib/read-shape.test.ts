@@ -72,3 +72,13 @@ describe('readShape', () => {
 test('jsonPointer escapes as RFC 6901 says', () => {
   expect(jsonPointer(['a/b', 0, '~'])).toBe('/a~1b/0/~0')
 })
+
+test('a wrong word that decides about the other fields is answered with the right ones', () => {
+  const actions = z.discriminatedUnion('action', [
+    z.strictObject({ action: z.literal('create') }),
+    z.strictObject({ action: z.literal('delete') }),
+  ])
+  expect(readShape(actions, { action: 'creat' })).toMatchObject({
+    findings: [{ path: '/action', message: '"action" must be one of create, delete.' }],
+  })
+})

@@ -63,6 +63,7 @@ function sentence(issue: z.core.$ZodRawIssue, whole: string): string | undefined
         ? `${name} does not have the required form.`
         : `${name} must be a valid ${issue.format}.`
     case 'invalid_union':
+      if (Array.isArray(issue.options)) return `${name} must be one of ${issue.options.map(String).join(', ')}.`
       return `${name} has none of the allowed shapes.`
     default:
       return undefined

@@ -3,6 +3,7 @@
  * once and reports all faults at once; this route only finds out which type that is, and whether the caller may.
  */
 import { z } from 'zod'
+import { MAX_SUBMISSION_BYTES } from '../../contract/requests.ts'
 import { submitAnswerSchema } from '../../contract/work-item.ts'
 import { readShape } from '../../lib/read-shape.ts'
 import { RequestRefused } from '../classify-error.ts'
@@ -10,15 +11,13 @@ import { noQuery, validatorCompilerButBody } from '../validation.ts'
 import { coreView } from '../views.ts'
 import { type Api, answer, problemResponses, type RouteDependencies } from './route.ts'
 
-const BODY_LIMIT_BYTES = 8 * 1024 * 1024
-
 const bodySchema = z.looseObject({ item_type: z.string().min(1).max(100) })
 
 export function registerSubmitWorkItem(app: Api, { queue, access }: RouteDependencies): void {
   app.route({
     method: 'POST',
     url: '/work-items',
-    bodyLimit: BODY_LIMIT_BYTES,
+    bodyLimit: MAX_SUBMISSION_BYTES,
     onRequest: access.authenticate('submit'),
     validatorCompiler: validatorCompilerButBody,
     schema: {
