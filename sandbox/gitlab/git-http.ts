@@ -12,7 +12,15 @@ import { DEVELOPER, REPORTER } from './auth.ts'
 import type { SandboxContext } from './context.ts'
 import { gitEnvironment } from './git/process.ts'
 import { ZERO_SHA } from './git/repository.ts'
-import { needsFastForward, packet, pushesOf, readPushRequest, refusalAnswer, refusalOf } from './git-push.ts'
+import {
+  needsFastForward,
+  openCommands,
+  packet,
+  pushesOf,
+  readPushRequest,
+  refusalAnswer,
+  refusalOf,
+} from './git-push.ts'
 import { pathParam } from './params.ts'
 import { setDefaultBranch } from './projects.ts'
 import { recordPush } from './pushes.ts'
@@ -114,12 +122,13 @@ async function receive(
   }
   return context.exclusive(project, async () => {
     const config = needsFastForward(context, project, user, commands) ? ['receive.denyNonFastForwards=true'] : []
+    const open = await openCommands(context, project, commands)
     const git = startGit(context, project, request, 'receive-pack', [], config)
     const output = collect(git)
     // A client that goes away in the middle must not leave git waiting for the rest.
     if (git.stdin) pipeline(Readable.from(chained(head, rest)), git.stdin).catch(() => git.kill())
     const answered = await output
-    const pushes = await pushesOf(context, project, user, commands)
+    const pushes = await pushesOf(context, project, user, open)
     await settleEmptyProject(context, project, pushes)
     for (const moved of pushes) recordPush(context, moved)
     return answered

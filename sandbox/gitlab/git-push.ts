@@ -104,6 +104,21 @@ export function refusalAnswer({ commands, sideBand }: PushRequest, text: string)
   return Buffer.concat([packet(`\x02GitLab: ${text}\n`), packet(Buffer.concat([Buffer.of(1), report])), FLUSH])
 }
 
+/** The commands that still have something to do: a push whose answer was lost is sent again by git itself. */
+export async function openCommands(
+  context: SandboxContext,
+  project: Project,
+  commands: readonly RefCommand[],
+): Promise<readonly RefCommand[]> {
+  const open: RefCommand[] = []
+  for (const command of commands) {
+    const branch = branchOfRef(command.ref)
+    const tip = branch === null ? null : ((await branchHead(context.git(project), branch)) ?? ZERO_SHA)
+    if (tip !== command.after) open.push(command)
+  }
+  return open
+}
+
 /** The branches that really moved, as pushes. */
 export async function pushesOf(
   context: SandboxContext,

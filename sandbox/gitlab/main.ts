@@ -6,25 +6,17 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
-import type { Log } from '../../src/lib/log.ts'
 import { MAINTAINER, OWNER } from './auth.ts'
 import type { SandboxContext } from './context.ts'
 import { DEMO_FILES, DEMO_PROJECT } from './demo.ts'
 import { createProject } from './projects.ts'
-import { startSandboxGitLab } from './sandbox.ts'
+import { type RunningSandbox, type ServerOptions, startSandboxGitLab } from './sandbox.ts'
 import type { User } from './state.ts'
 import { addToken, createUser, type NewUser } from './users.ts'
 
-export interface RunOptions {
-  readonly dataDir: string
-  readonly host?: string
-  /** 0 (the default): any free port. */
-  readonly port?: number
-  readonly log?: Log
-  readonly timeScale?: number
-}
+export type RunOptions = Omit<ServerOptions, 'clock'>
 
-export interface SandboxRun {
+export interface SandboxRun extends Pick<RunningSandbox, 'faults' | 'writes'> {
   readonly url: string
   /** Full path of the demo project. */
   readonly project: string
@@ -83,7 +75,8 @@ export async function runSandbox(options: RunOptions): Promise<SandboxRun> {
       })
     }
     await context.flush()
-    return { url: sandbox.url, project: DEMO_PROJECT, tokens, close: () => sandbox.close() }
+    const { url, faults, writes } = sandbox
+    return { url, faults, writes, project: DEMO_PROJECT, tokens, close: () => sandbox.close() }
   } catch (error) {
     await sandbox.close()
     throw error

@@ -11,6 +11,10 @@ import { hashToken, OWNER } from './auth.ts'
 import { startCi } from './ci/engine.ts'
 import { registerCiRoutes } from './ci/routes.ts'
 import { type Clock, createRealClock, type SandboxContext, type TimerHandle } from './context.ts'
+import { registerControls } from './controls.ts'
+import { createFaults, type Faults } from './faults/faults.ts'
+import { installFaults } from './faults/install.ts'
+import type { FaultRuleInput } from './faults/rule.ts'
 import { openRepository, type Repository } from './git/repository.ts'
 import { registerGitHttp } from './git-http.ts'
 import { startAutoMerge } from './merge-requests/merge.ts'
@@ -31,6 +35,7 @@ import { Signals } from './state.ts'
 import { openStore } from './store.ts'
 import { startWebhooks } from './webhooks/deliver.ts'
 import { registerHookRoutes } from './webhooks/routes.ts'
+import { type FindWrites, recordWrites } from './writes.ts'
 
 export interface SandboxOptions {
   readonly dataDir: string
@@ -154,17 +159,25 @@ export interface ServerOptions extends SandboxOptions {
   readonly host?: string
   /** 0 (the default): any free port. */
   readonly port?: number
+  /** What goes wrong from the start. */
+  readonly faults?: readonly FaultRuleInput[]
 }
 
 export interface RunningSandbox {
   readonly url: string
   readonly context: OpenSandbox
+  /** What goes wrong with requests. */
+  readonly faults: Faults
+  /** What was really changed since the start. */
+  readonly writes: FindWrites
   close(): Promise<void>
 }
 
 /** Starts the whole sandbox; resolves once it listens. Rejects when the port is taken. */
 export async function startSandboxGitLab(options: ServerOptions): Promise<RunningSandbox> {
+  const faults = createFaults(options.faults)
   const context = createSandboxGitLab(options)
+  const writes = recordWrites(context)
   const app = buildServer(context.log)
   const api = [
     registerInstanceRoutes,
@@ -185,7 +198,9 @@ export async function startSandboxGitLab(options: ServerOptions): Promise<Runnin
   app.addHook('onSend', async (request) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') await context.flush()
   })
+  installFaults(app, context, faults)
   for (const register of api) await register(app, context)
+  registerControls(app, context, { faults, writes })
   const { host = '127.0.0.1', port = 0 } = options
   try {
     await app.listen({ host, port })
@@ -202,6 +217,8 @@ export async function startSandboxGitLab(options: ServerOptions): Promise<Runnin
   return {
     url: context.externalUrl,
     context,
+    faults,
+    writes,
     async close() {
       await app.close()
       for (const part of parts) await part.stop()

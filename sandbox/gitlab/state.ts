@@ -230,7 +230,8 @@ export interface SandboxSignals {
   ]
   pipeline: [{ pipeline: Pipeline }]
   job: [{ job: Job }]
-  note: [{ note: Note }]
+  /** `edited`: it was there before. */
+  note: [{ note: Note; edited?: boolean }]
 }
 
 export class Signals extends EventEmitter<SandboxSignals> {}

@@ -9,7 +9,7 @@ import { DEVELOPER, MAINTAINER, REPORTER } from './auth.ts'
 import { ManualClock } from './context.ts'
 import { branchHead, treeEntry } from './git/repository.ts'
 import { createProject, type NewProject } from './projects.ts'
-import { type OpenSandbox, startSandboxGitLab } from './sandbox.ts'
+import { type OpenSandbox, type RunningSandbox, startSandboxGitLab } from './sandbox.ts'
 import type { Project, User } from './state.ts'
 import { createUser } from './users.ts'
 
@@ -29,6 +29,8 @@ export type Who = 'root' | 'maintainer' | 'developer' | 'reporter' | 'stranger'
 export interface TestServer {
   readonly url: string
   readonly context: OpenSandbox
+  readonly faults: RunningSandbox['faults']
+  readonly writes: RunningSandbox['writes']
   readonly clock: ManualClock
   readonly project: Project
   readonly users: Readonly<Record<Who, User>>
@@ -71,7 +73,7 @@ type Served = Omit<TestServer, 'restart' | 'remove'> & { close(): Promise<void> 
 
 async function serve(dataDir: string, clock: ManualClock, path: string): Promise<Served> {
   const sandbox = await startSandboxGitLab({ dataDir, clock })
-  const { context, url } = sandbox
+  const { context, url, faults, writes } = sandbox
   const named = (who: Who) => {
     const user = context.findUserByName(who)
     if (!user) throw new Error(`no user ${who}`)
@@ -118,7 +120,21 @@ async function serve(dataDir: string, clock: ManualClock, path: string): Promise
     reporter: named('reporter'),
     stranger: named('stranger'),
   }
-  return { url, context, clock, project, users, call, raw, pass, commit, open, close: () => sandbox.close() }
+  return {
+    url,
+    context,
+    faults,
+    writes,
+    clock,
+    project,
+    users,
+    call,
+    raw,
+    pass,
+    commit,
+    open,
+    close: () => sandbox.close(),
+  }
 }
 
 /** Fills a fresh data directory. */

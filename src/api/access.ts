@@ -16,8 +16,8 @@ export interface Access {
   require(request: FastifyRequest, permission: Permission, itemType: string): string
   /** The same for one item. Whoever may not even see it is told that it does not exist. */
   requireForItem(request: FastifyRequest, permission: Permission, item: WorkItem): string
-  /** For lists: which item types the caller sees; the list itself is allowed. */
-  visibleTypes(request: FastifyRequest): (itemType: string) => boolean
+  /** For lists: which item types the caller may `read`, or do more with; the list itself is allowed. */
+  visibleTypes(request: FastifyRequest, permission?: Permission): (itemType: string) => boolean
 }
 
 export function createAccess({ authenticator, audit }: { authenticator: Authenticator; audit: Audit }): Access {
@@ -85,10 +85,10 @@ export function createAccess({ authenticator, audit }: { authenticator: Authenti
       })
       throw new WorkQueueError('work_item_not_found', `There is no work item ${item.id}.`)
     },
-    visibleTypes(request) {
+    visibleTypes(request, permission = 'read') {
       const identity = identityOf(request)
-      record(request, 'read', { caller: identity.name, rules: namesOf(identity) })
-      return (itemType) => may(identity, 'read', itemType)
+      record(request, permission, { caller: identity.name, rules: namesOf(identity) })
+      return (itemType) => may(identity, permission, itemType)
     },
   }
 }

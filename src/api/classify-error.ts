@@ -3,6 +3,7 @@
  * ours say it themselves; those of the HTTP framework and of PostgreSQL are told apart by their stable codes. Whatever is
  * left is a fault of ours: the caller learns nothing but that, the log everything.
  */
+import { isConnectionError } from '../lib/connection-error.ts'
 import { WorkQueueError } from '../lib/errors.ts'
 import { type Finding, summarize } from '../lib/finding.ts'
 import { SubmissionRejected } from '../queue/work-queue.ts'
@@ -36,7 +37,7 @@ export function classifyError(error: unknown, bodyLimit: number): ClassifiedErro
   if (isRequestCutOff(code, error)) {
     return { code: 'invalid_request', detail: 'The connection ended before the whole request had arrived.' }
   }
-  if (isDatabaseDown(code, error)) {
+  if (isConnectionError(error) || code === STATEMENT_TIMEOUT) {
     return {
       code: 'database_unavailable',
       detail: 'The database of the service is not reachable just now. Nothing was accepted; try again later.',
@@ -112,24 +113,12 @@ const internalError = (): ClassifiedError => ({
   unexpected: true,
 })
 
-const NETWORK_CODES = new Set([
-  ...['ECONNREFUSED', 'ECONNRESET', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'EPIPE', 'ETIMEDOUT'],
-  // Shutting down, crashed, starting up; too many connections; a statement cut off by its timeout.
-  ...['57P01', '57P02', '57P03', '53300', '57014'],
-])
-
-/** What `pg` says without a code. */
-const LOST_CONNECTION =
-  /^(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Query read timeout)/
+/** A statement cut off by its timeout: the database is there, and too slow. */
+const STATEMENT_TIMEOUT = '57014'
 
 /** What Node says when a caller hangs up in the middle of a body; the database's resets have other words. */
 function isRequestCutOff(code: string, error: unknown): boolean {
   return code === 'ECONNRESET' && error instanceof Error && error.message === 'aborted'
-}
-
-function isDatabaseDown(code: string, error: unknown): boolean {
-  if (NETWORK_CODES.has(code) || /^08[0-9A-Z]{3}$/.test(code)) return true
-  return error instanceof Error && LOST_CONNECTION.test(error.message)
 }
 
 function codeOf(error: unknown): string {

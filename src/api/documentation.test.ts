@@ -47,7 +47,7 @@ describe('the documentation', () => {
   })
 
   test('escapes what descriptions hold', async () => {
-    const { queue } = api
+    const { queue, admin } = api
     const type = queue.itemTypes.get('note')
     if (type === undefined) throw new Error('the note type is missing')
     const hostile = { ...type, submissionSchema: type.submissionSchema.describe('<script>alert(1)</script>') }
@@ -60,6 +60,7 @@ describe('the documentation', () => {
         ready: async () => ({}),
         version: '<i>',
       },
+      admin,
       queue: Object.create(queue, { itemTypes: { value: itemTypes } }),
     })
     expect((await app.inject('/docs')).body).not.toMatch(/<script|<i>/)

@@ -51,6 +51,11 @@ export const PROBLEMS = {
     title: 'No such work item',
     help: 'It does not exist, its type is not served here, or you may not see it.',
   },
+  dead_event_not_found: {
+    status: 404,
+    title: 'No such dead event',
+    help: 'It was revived, went with its work item, or never was; the list of dead events has those that are left.',
+  },
   webhook_not_configured: {
     status: 404,
     title: 'Webhooks are off',
@@ -68,6 +73,11 @@ export const PROBLEMS = {
     help: 'The work item is completed; a new submission starts its next generation.',
   },
   not_cancellable: { status: 409, title: 'Nothing to cancel', help: 'The work item is over already.' },
+  item_not_active: {
+    status: 409,
+    title: 'The work item is over',
+    help: 'Only active work items take events; retry the item first, unless it is completed.',
+  },
   superseded: {
     status: 409,
     title: 'A newer work item took over',

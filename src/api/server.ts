@@ -11,6 +11,7 @@ import type { Audit } from '../audit/entry.ts'
 import type { Authenticator } from '../auth/authenticator.ts'
 import { WorkQueueError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
+import type { QueueAdmin } from '../queue/queue-admin.ts'
 import type { WorkQueue } from '../queue/work-queue.ts'
 import { createAccess } from './access.ts'
 import { answerClientError, sendProblem } from './errors.ts'
@@ -21,14 +22,18 @@ import { registerDocumentation } from './routes/documentation.ts'
 import { registerGetWorkItem } from './routes/get-work-item.ts'
 import { registerGitLabWebhook } from './routes/gitlab-webhook.ts'
 import { registerHealth } from './routes/health.ts'
+import { registerListDeadEvents } from './routes/list-dead-events.ts'
 import { registerListWorkItems } from './routes/list-work-items.ts'
+import { registerQueueStatus } from './routes/queue-status.ts'
 import { registerRetryWorkItem } from './routes/retry-work-item.ts'
+import { registerReviveEvents } from './routes/revive-events.ts'
 import type { Api } from './routes/route.ts'
 import { registerSubmitWorkItem } from './routes/submit-work-item.ts'
 import { acceptJsonBodies, validatorCompiler } from './validation.ts'
 
 export interface ApiDependencies {
   readonly queue: WorkQueue
+  readonly admin: QueueAdmin
   readonly authenticator: Authenticator
   readonly audit: Audit
   readonly log: Log
@@ -55,7 +60,7 @@ const BODY_LIMIT_BYTES = 64 * 1024
 
 /** Ready for `inject` and `listen`. `close()` waits for requests that are being served. */
 export async function createApi(dependencies: ApiDependencies): Promise<Api> {
-  const { queue, authenticator, audit, log, webhook, ready, version, now = () => new Date() } = dependencies
+  const { queue, admin, authenticator, audit, log, webhook, ready, version, now = () => new Date() } = dependencies
   const { closeGraceMs = CLOSE_GRACE_MS } = dependencies
   const app: Api = fastify({
     logger: false,
@@ -96,7 +101,7 @@ export async function createApi(dependencies: ApiDependencies): Promise<Api> {
   })
   await describeApi(app, version)
   const access = createAccess({ authenticator, audit })
-  const routes = { queue, access }
+  const routes = { queue, admin, access }
   await app.register(async (scope: Api) => registerGitLabWebhook(scope, { queue, audit, webhook, now }), {
     prefix: '/api/v1',
   })
@@ -107,6 +112,9 @@ export async function createApi(dependencies: ApiDependencies): Promise<Api> {
       registerGetWorkItem(scope, routes)
       registerRetryWorkItem(scope, routes)
       registerCancelWorkItem(scope, routes)
+      registerQueueStatus(scope, routes)
+      registerListDeadEvents(scope, routes)
+      registerReviveEvents(scope, routes)
     },
     { prefix: '/api/v1' },
   )

@@ -13,9 +13,8 @@ import { gitlabToken } from '../gitlab/config.ts'
 import { createGitLab } from '../gitlab/create-gitlab.ts'
 import { createItemTypes } from '../item-types/index.ts'
 import type { Log } from '../lib/log.ts'
-import { createWorkQueue } from '../queue/create-work-queue.ts'
+import { createQueue } from '../queue/create-queue.ts'
 import type { AnyItemType } from '../queue/item-type.ts'
-import { createProcessingManager } from '../queue/processing-manager.ts'
 import type { Config } from './config.ts'
 import { listenFailure } from './listen-failure.ts'
 import { openProgramDatabase } from './open-database.ts'
@@ -39,11 +38,14 @@ export async function startService(config: Config, { log, onAudit }: ServiceOpti
   const database = await openProgramDatabase(config.database, log)
   const { db } = database
   const audit = createLogAudit(log, onAudit)
-  const itemTypes = selectItemTypes(config, db)
-  const manager = createProcessingManager({ db, itemTypes, config: config.queue, audit, log, random: Math.random })
-  const queue = createWorkQueue({ db, itemTypes, audit, notify: manager.notify })
+  const itemTypes = selectItemTypes(config, db, log)
+  const queue = createQueue({
+    ...{ db, itemTypes, audit, log, config: config.queue, random: Math.random },
+    listenUrl: database.wakeUrl,
+  })
   const api = await createApi({
-    queue,
+    queue: queue.work,
+    admin: queue.admin,
     authenticator: createAuthenticator(config.auth),
     audit,
     log,
@@ -55,14 +57,14 @@ export async function startService(config: Config, { log, onAudit }: ServiceOpti
     await database.close()
     throw error
   })
-  manager.start()
+  queue.start()
   log.info({ url, database: database.description, handled_types: [...itemTypes.keys()] }, 'the service is up')
 
   let stopping: Promise<void> | null = null
   const stop = async () => {
     log.info({}, 'stopping: no new requests, then running actions finish, then the database')
     await api.close()
-    await manager.stop()
+    await queue.stop()
     await database.close()
     log.info({}, 'stopped')
   }
@@ -76,12 +78,14 @@ export async function startService(config: Config, { log, onAudit }: ServiceOpti
   }
 }
 
-function selectItemTypes(config: Config, db: Database): ReadonlyMap<string, AnyItemType> {
+function selectItemTypes(config: Config, db: Database, log: Log): ReadonlyMap<string, AnyItemType> {
   if (config.gitlab === undefined || config.mr === undefined) return new Map()
   const gitlab = createGitLab({
     url: config.gitlab.url,
     token: gitlabToken(config.gitlab),
     timeoutMs: config.gitlab.timeout,
+    breaker: config.gitlab.breaker,
+    log,
   })
   const types: readonly AnyItemType[] = createItemTypes({ db, gitlab, mr: config.mr })
   return new Map(types.filter((type) => isHandled(config, type.name)).map((type) => [type.name, type]))

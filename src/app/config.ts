@@ -15,12 +15,16 @@ import type { Finding } from '../lib/finding.ts'
 import { readShape } from '../lib/read-shape.ts'
 import { queueConfigSchema } from '../queue/config.ts'
 
+const postgresUrl = (key: string) =>
+  z.string().regex(/^postgres(ql)?:\/\//, `${key} must start with postgres:// or postgresql://`)
+
 const databaseSchema = z.strictObject({
   /** Any PostgreSQL 15 or newer. Without it (and without DATABASE_URL) the embedded PostgreSQL is used. */
-  url: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'database.url must start with postgres:// or postgresql://')
-    .optional(),
+  url: postgresUrl('database.url').optional(),
+  /** Where to LISTEN, when that is not url: the server itself, where url leads to a pooler in transaction mode. */
+  listen_url: postgresUrl('database.listen_url').optional(),
+  /** Whether other processes' wake-ups are listened for; without it the sweep alone finds their work. */
+  wake_channel: z.boolean().default(true),
   max_connections: z.int().min(2).max(500).default(20),
   /** Where the embedded PostgreSQL keeps its data. */
   data_dir: z.string().min(1).default('.workqueue/postgres'),
@@ -124,7 +128,11 @@ export function maskConfig(config: Config): unknown {
   const { database, gitlab, webhook } = config
   return {
     ...config,
-    database: { ...database, ...(database.url === undefined ? {} : { url: maskUrl(database.url) }) },
+    database: {
+      ...database,
+      ...(database.url === undefined ? {} : { url: maskUrl(database.url) }),
+      ...(database.listen_url === undefined ? {} : { listen_url: maskUrl(database.listen_url) }),
+    },
     ...(webhook === undefined ? {} : { webhook: { ...webhook, secret: MASK } }),
     ...(gitlab?.token === undefined ? {} : { gitlab: { ...gitlab, token: MASK } }),
   }

@@ -2,7 +2,7 @@
  * The program's database: the configured PostgreSQL, which must already have this program's schema, or the embedded one,
  * which is brought up to date here, since nobody else looks after it.
  */
-import { type Database, openDatabase, pingDatabase } from '../db/database.ts'
+import { connectDatabase, type Database, type DatabaseOptions } from '../db/database.ts'
 import { startEmbeddedPostgres } from '../db/embedded.ts'
 import { checkSchema, migrate } from '../db/migrate.ts'
 import { messageOf, WorkQueueError } from '../lib/errors.ts'
@@ -13,62 +13,57 @@ export interface OpenDatabase {
   readonly db: Database
   /** What to tell people: the address without its password, or the embedded server's data directory. */
   readonly description: string
+  /** Where to listen for other processes' wake-ups; null: it is switched off. */
+  readonly wakeUrl: string | null
   close(): Promise<void>
 }
 
 /** @throws WorkQueueError `database_unavailable`, `schema_too_old`, `schema_too_new`, `embedded_postgres_unavailable`. */
-export async function openProgramDatabase(
-  { url, max_connections: maxConnections, data_dir: dataDir }: Config['database'],
-  log: Log,
-): Promise<OpenDatabase> {
-  const prepare = async (db: Database) => void (await (url === undefined ? migrate(db) : checkSchema(db)))
-  const { database } = await open({ url, maxConnections, dataDir }, log, prepare)
+export async function openProgramDatabase(config: Config['database'], log: Log): Promise<OpenDatabase> {
+  const prepare = async (db: Database) => void (await (config.url === undefined ? migrate(db) : checkSchema(db)))
+  const { database } = await open(config, log, prepare)
   return database
 }
 
 /** Brings the configured database up to this program's schema; answers the migrations that ran. */
 export async function migrateProgramDatabase(
-  { url, max_connections: maxConnections, data_dir: dataDir }: Config['database'],
+  config: Config['database'],
   log: Log,
 ): Promise<{ readonly description: string; readonly applied: readonly string[] }> {
-  const { database, prepared } = await open({ url, maxConnections, dataDir }, log, migrate)
+  const { database, prepared } = await open(config, log, migrate)
   await database.close()
   return { description: database.description, applied: prepared }
 }
 
-interface Where {
-  readonly url: string | undefined
-  readonly maxConnections: number
-  readonly dataDir: string
-}
-
 async function open<T>(
-  { url, maxConnections, dataDir }: Where,
+  config: Config['database'],
   log: Log,
   prepare: (db: Database) => Promise<T>,
 ): Promise<{ readonly database: OpenDatabase; readonly prepared: T }> {
-  const embedded = url === undefined ? await startEmbeddedPostgres({ dataDir }) : null
-  const db = openDatabase({ url: embedded?.url ?? url ?? '', maxConnections, log })
+  const embedded = config.url === undefined ? await startEmbeddedPostgres({ dataDir: config.data_dir }) : null
+  let db: Database | null = null
   const close = async () => {
-    await db.destroy()
+    await db?.destroy()
     await embedded?.stop()
   }
   try {
-    await assertAnswers(db, url)
+    const url = embedded?.url ?? config.url ?? ''
+    const where = embedded === null ? `PostgreSQL at ${maskUrl(url)}` : 'The embedded PostgreSQL'
+    db = await connect({ url, maxConnections: config.max_connections, log }, where)
     const prepared = await prepare(db)
-    const description = embedded === null ? maskUrl(url ?? '') : `embedded, in ${embedded.dataDir}`
-    return { database: { db, description, close }, prepared }
+    const description = embedded === null ? maskUrl(url) : `embedded, in ${embedded.dataDir}`
+    const wakeUrl = config.wake_channel ? (config.listen_url ?? url) : null
+    return { database: { db, description, wakeUrl, close }, prepared }
   } catch (error) {
     await close()
     throw error
   }
 }
 
-async function assertAnswers(db: Database, url: string | undefined): Promise<void> {
+async function connect(options: DatabaseOptions, where: string): Promise<Database> {
   try {
-    await pingDatabase(db)
+    return await connectDatabase(options)
   } catch (error) {
-    const where = url === undefined ? 'The embedded PostgreSQL' : `PostgreSQL at ${maskUrl(url)}`
     throw new WorkQueueError(
       'database_unavailable',
       `${where} does not answer: ${reason(error)}. Start it, or correct DATABASE_URL (or database.url).`,

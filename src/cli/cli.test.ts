@@ -237,6 +237,61 @@ describe('wq retry and cancel', () => {
   })
 })
 
+describe('wq queue', () => {
+  const asOperator = (args: readonly string[]) => run([...args, '--token', api.tokens.operator.token])
+
+  test('status tells what the queue is doing, to people and to programs', async () => {
+    const { status, out, err } = await asOperator(['queue', 'status'])
+    expect([status, err]).toEqual([0, ''])
+    expect(out).toMatch(/^Queue of note, memo, 2026-03-02 03:00:00 UTC\n/)
+    expect(out).toContain('Nothing calls for you.')
+    expect(JSON.parse((await asOperator(['queue', 'status', '--json'])).out)).toMatchObject({ total: { due: 0 } })
+  })
+
+  test('status is refused to whoever is no operator', async () => {
+    const { status, err } = await run(['queue', 'status'])
+    expect(status).toBe(7)
+    expect(err).toContain('lacks the permission "admin"')
+  })
+
+  test('dead-events and revive lead from what was set aside to another try', async () => {
+    const item = await api.submitted()
+    const event = await api.admin.addDead(item, { error: 'no\u001b job' })
+    const { out } = await asOperator(['queue', 'dead-events'])
+    expect(out).toMatch(new RegExp(`^${event} +pipeline +2026-03-02 03:00:00 +${item} +active +no job$`, 'm'))
+    expect((await asOperator(['queue', 'revive', event])).out).toContain(
+      `Event ${event} (pipeline) of ${item} is tried`,
+    )
+    const again = await asOperator(['queue', 'revive', event])
+    expect([again.status, again.err]).toEqual([9, `error: There is no dead event ${event}.\n`])
+    expect((await asOperator(['queue', 'dead-events'])).out).toBe('No dead event fits.\n')
+  })
+
+  test('revive --item takes all events of an item, unless it is over', async () => {
+    const item = await api.submitted()
+    for (let index = 0; index < 2; index += 1) await api.admin.addDead(item)
+    expect((await asOperator(['queue', 'dead-events', '--item', item, '--limit', '1'])).out).toContain('--before 2')
+    api.queue.change(item, { phase: 'failed' })
+    expect((await asOperator(['queue', 'revive', '--item', item])).status).toBe(10)
+    api.queue.change(item, { phase: 'active' })
+    const { out } = await asOperator(['queue', 'revive', '--item', item, '--json'])
+    expect(JSON.parse(out).events).toHaveLength(2)
+  })
+
+  test.each([
+    [['revive'], 2, 'Name one dead event'],
+    [['revive', '1', '--item', UNKNOWN_ID], 2, 'not both'],
+    [['revive', 'first'], 8, 'must be the number of an event'],
+    [['dead-events', '--limit', '0'], 2, 'A page holds 1 to 100.'],
+    [['dead-events', '--item', 'x'], 8, 'work_item_id'],
+    [['statsu'], 2, "unknown command 'statsu'"],
+  ])('answers %j with status %i and what is wrong', async (args, status, message) => {
+    const ended = await asOperator(['queue', ...args])
+    expect(ended.status).toBe(status)
+    expect(ended.err).toContain(message)
+  })
+})
+
 describe('where the service is', () => {
   const local = async (token: string, address = url) => {
     const cwd = await mkdtemp(join(directory, 'local-'))

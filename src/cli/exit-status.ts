@@ -29,6 +29,7 @@ type Ending = keyof typeof EXIT_STATUS
 const ENDING_BY_CODE: Readonly<Record<string, Ending>> = {
   input_unreadable: 'usage',
   input_malformed: 'usage',
+  bad_usage: 'usage',
   no_service: 'usage',
   bad_service_url: 'usage',
   token_unreadable: 'usage',
@@ -59,10 +60,12 @@ const ENDING_BY_CODE: Readonly<Record<string, Ending>> = {
   item_type_not_handled: 'refused',
   unstorable_value: 'refused',
   work_item_not_found: 'not_found',
+  dead_event_not_found: 'not_found',
   not_found: 'not_found',
   not_retryable: 'conflict',
   not_cancellable: 'conflict',
   superseded: 'conflict',
+  item_not_active: 'conflict',
 }
 
 /** For an error's code. */

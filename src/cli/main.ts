@@ -10,6 +10,7 @@ import { registerCancelCommand } from './cancel.ts'
 import { EXIT_STATUS } from './exit-status.ts'
 import { registerListCommand } from './list.ts'
 import { createOutput } from './output.ts'
+import { registerQueueCommand } from './queue.ts'
 import { reportError } from './report-error.ts'
 import { registerRetryCommand } from './retry.ts'
 import { registerShowCommand } from './show.ts'
@@ -40,6 +41,7 @@ registerShowCommand(program)
 registerRetryCommand(program)
 registerCancelCommand(program)
 program.commandsGroup('The service:')
+registerQueueCommand(program)
 registerTokenCommand(program)
 // The service takes a second to load; whoever asks it over HTTP should not wait for that.
 if (!program.commands.some((command) => command.name() === process.argv[2])) {

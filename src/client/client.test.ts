@@ -52,6 +52,19 @@ describe('the client, against the API', () => {
     expect((await client.cancel(work_item.id)).id).toBe(work_item.id)
   })
 
+  test('shows the queue, and revives what was set aside', async () => {
+    const { api, url } = await startApi()
+    const client = createClient({ url, token: api.tokens.operator.token })
+    expect((await client.queueStatus()).process).toMatchObject({ workers: 10 })
+    const item = await api.submitted()
+    for (let index = 0; index < 2; index += 1) await api.admin.addDead(item)
+    const { events, next } = await client.deadEvents({ limit: 1, work_item_id: item })
+    expect([events.length, next]).toEqual([1, '2'])
+    expect((await client.reviveEvent('2')).events).toMatchObject([{ id: '2', work_item_id: item }])
+    expect((await client.reviveEventsOf(item)).events).toHaveLength(1)
+    expect((await client.deadEvents()).events).toEqual([])
+  })
+
   test('hands on what the service refuses, findings and request id included', async () => {
     const { api, url } = await startApi()
     const client = createClient({ url, token: api.tokens.all.token })

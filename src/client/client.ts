@@ -6,6 +6,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { z } from 'zod'
 import { PROBLEM_MEDIA_TYPE, problemSchema } from '../contract/problem.ts'
+import {
+  type DeadEvents,
+  type DeadEventsQuery,
+  deadEventsSchema,
+  type QueueStatus,
+  queueStatusSchema,
+  type RevivedEvents,
+  revivedSchema,
+} from '../contract/queue.ts'
 import { type ListQuery, MAX_SUBMISSION_BYTES } from '../contract/requests.ts'
 import {
   type ListAnswer,
@@ -27,6 +36,11 @@ export interface Client {
   get(id: string): Promise<WorkItemView>
   retry(id: string): Promise<WorkItemCore>
   cancel(id: string): Promise<WorkItemCore>
+  queueStatus(): Promise<QueueStatus>
+  deadEvents(query?: DeadEventsQuery): Promise<DeadEvents>
+  reviveEvent(eventId: string): Promise<RevivedEvents>
+  /** All dead events of one work item. */
+  reviveEventsOf(workItemId: string): Promise<RevivedEvents>
 }
 
 export interface ClientOptions {
@@ -97,6 +111,10 @@ export function createClient(options: ClientOptions): Client {
     get: (id) => read(`/work-items/${encodeURIComponent(id)}`, workItemSchema),
     retry: (id) => call('POST', `/work-items/${encodeURIComponent(id)}/retry`, workItemCoreSchema),
     cancel: (id) => call('POST', `/work-items/${encodeURIComponent(id)}/cancel`, workItemCoreSchema),
+    queueStatus: () => read('/queue', queueStatusSchema),
+    deadEvents: (query = {}) => read(`/queue/dead-events${queryString(query)}`, deadEventsSchema),
+    reviveEvent: (eventId) => call('POST', `/queue/dead-events/${encodeURIComponent(eventId)}/revive`, revivedSchema),
+    reviveEventsOf: (id) => call('POST', `/work-items/${encodeURIComponent(id)}/revive-events`, revivedSchema),
   }
 }
 
@@ -141,7 +159,7 @@ function problemOf(url: string, response: Response, answer: unknown): WorkQueueE
   return new ApiProblem(reading.data, Number.isFinite(seconds) ? seconds * 1_000 : undefined)
 }
 
-function queryString(query: ListQuery): string {
+function queryString(query: ListQuery | DeadEventsQuery): string {
   const entries = Object.entries(query).filter(([, value]) => value !== undefined)
   return entries.length === 0
     ? ''

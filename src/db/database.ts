@@ -1,11 +1,11 @@
 /**
- * The connection pool and the typed query builder over it. This is the only home of `pg`. The pool survives PostgreSQL:
- * an idle connection that breaks is logged and replaced, never an unhandled error that ends the process.
+ * The typed query builder over the pool. `connectDatabase` is for programs: it makes sure that the database answers, and finds
+ * out whether a connection pooler stands in between. The pool itself, the home of `pg`, is in `pool.ts`.
  */
 import { Kysely, type Transaction as KyselyTransaction, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
-import { messageOf } from '../lib/errors.ts'
-import type { Log } from '../lib/log.ts'
+import { type Log, silentLog } from '../lib/log.ts'
+import { createPool } from './pool.ts'
 import type { DB } from './schema.ts'
 
 /** Runs statements; a Transaction is one too. */
@@ -17,34 +17,45 @@ export interface DatabaseOptions {
   /** Connections at most; each worker holds one for the length of a statement or transaction. */
   readonly maxConnections?: number
   readonly log?: Log
+  /** A pooler in transaction mode is in between; `connectDatabase` finds that out. */
+  readonly pooler?: boolean
+  readonly statementTimeoutMs?: number
 }
 
-const CONNECT_TIMEOUT_MS = 10_000
-/** No statement of ours needs longer; one that does is a fault, and the item is tried again. */
 const STATEMENT_TIMEOUT_MS = 30_000
 
 /** Opens a pool; connects at the first statement. Close it with `destroy()`. */
-export function openDatabase({ url, maxConnections = 20, log }: DatabaseOptions): Database {
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: maxConnections,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
-    application_name: 'workqueue-service',
-    types: { getTypeParser },
-  })
-  pool.on('error', (error) => {
-    log?.warn({ error: messageOf(error) }, 'an idle database connection broke; it is replaced at the next statement')
-  })
-  // The pool listens only to idle connections. One that breaks between two statements of a transaction would otherwise be an
-  // unhandled error, which ends the process; its next statement fails, and that is where it is dealt with.
-  pool.on('connect', (client) => {
-    client.on('error', (error) => {
-      log?.warn({ error: messageOf(error) }, 'a database connection broke while it was in use')
-    })
-  })
+export function openDatabase(options: DatabaseOptions): Database {
+  const { url, maxConnections = 20, pooler = false, log = silentLog } = options
+  const { statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options
+  const pool = createPool({ url, maxConnections, pooler, log, statementTimeoutMs })
   return new Kysely<DB>({ dialect: new PostgresDialect({ pool }) })
+}
+
+/** Opens a pool that has answered. Throws what the driver says when the database does not. */
+export async function connectDatabase(options: DatabaseOptions): Promise<Database> {
+  const db = openDatabase(options)
+  try {
+    if (await keepsSettings(db)) return db
+  } catch (error) {
+    if (!isSettingRefused(error)) {
+      await db.destroy()
+      throw error
+    }
+  }
+  await db.destroy()
+  options.log?.info(
+    {},
+    'a connection pooler is in between: timeouts are kept on this side, and statements are not prepared',
+  )
+  const pooled = openDatabase({ ...options, pooler: true })
+  try {
+    await pingDatabase(pooled)
+    return pooled
+  } catch (error) {
+    await pooled.destroy()
+    throw error
+  }
 }
 
 /** Throws what the driver says when the database does not answer. */
@@ -52,10 +63,14 @@ export async function pingDatabase(db: Database): Promise<void> {
   await sql`select 1`.execute(db)
 }
 
-const INT8_OID = 20
+/** A pooler that was told to ignore our settings drops them without a word; the role may have the same ones of its own. */
+async function keepsSettings(db: Database): Promise<boolean> {
+  const { rows } = await sql<{ source: string }>`
+    select source from pg_settings where name = 'statement_timeout'`.execute(db)
+  return rows[0]?.source === 'client'
+}
 
-/** int8 as bigint: an epoch compared as text or rounded as a double would be no fence. */
-const getTypeParser: typeof pg.types.getTypeParser = ((oid: number, format?: 'text' | 'binary') => {
-  if (oid === INT8_OID && format !== 'binary') return (text: string) => BigInt(text)
-  return pg.types.getTypeParser(oid, format as 'text')
-}) as typeof pg.types.getTypeParser
+/** PgBouncer's words; it has no code of its own for it. */
+function isSettingRefused(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.message.startsWith('unsupported startup parameter')
+}

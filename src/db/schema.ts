@@ -70,11 +70,15 @@ export interface PendingEvents {
 
 export interface WorkItems {
   actionable: Generated<boolean>;
+  actionable_since: Generated<Timestamp>;
   attempts: Generated<number>;
   caller_identity: string;
+  concurrency_key: string | null;
   content_hash: string;
   created_at: Generated<Timestamp>;
   dedup_key: string;
+  due_at: Generated<Timestamp>;
+  ended_at: Timestamp | null;
   failing_since: Timestamp | null;
   generation: Generated<number>;
   id: string;
@@ -91,6 +95,7 @@ export interface WorkItems {
   revision: Generated<bigint>;
   transient_failures: Generated<number>;
   updated_at: Generated<Timestamp>;
+  wake_count: Generated<bigint>;
 }
 
 export interface WorkItemStatuses {

@@ -10,6 +10,7 @@ describe('gitlabConfigSchema', () => {
       url: 'https://gitlab.example.com',
       token: 't',
       timeout: 30_000,
+      breaker: { failures: 10, open_for: 15_000, max_open_for: 120_000 },
     })
   })
 

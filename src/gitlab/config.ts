@@ -26,6 +26,15 @@ const urlSchema = z.string().transform((text, context) => {
 /** Printable and without blanks, so that it is a header's value; two lines of a file are two tokens. */
 const TOKEN = /^[!-~]+$/
 
+/** When GitLab is left alone because it fails, and for how long (decision 0060). */
+export const breakerSchema = z.strictObject({
+  /** Failures in a row (no answer, or 5xx), of any calls. */
+  failures: z.int().min(1).max(1000).default(10),
+  /** How long at first; doubles with each try that fails. */
+  open_for: durationSchema.prefault('15s'),
+  max_open_for: durationSchema.prefault('2m'),
+})
+
 export const gitlabConfigSchema = z
   .strictObject({
     url: urlSchema,
@@ -35,12 +44,14 @@ export const gitlabConfigSchema = z
     token_file: z.string().min(1).optional(),
     /** How long one call may take. */
     timeout: durationSchema.prefault('30s'),
+    breaker: breakerSchema.prefault({}),
   })
   .refine(({ token, token_file }) => (token === undefined) !== (token_file === undefined), {
     message: 'expected exactly one of token and token_file',
     path: ['token'],
   })
 
+export type BreakerSettings = z.infer<typeof breakerSchema>
 export type GitLabConfig = z.infer<typeof gitlabConfigSchema>
 
 /** Where the token comes from. @throws WorkQueueError `gitlab_token_unreadable`, transient: the file may be on its way. */

@@ -2,10 +2,11 @@
  * The way to GitLab. gitbeaker builds the requests; sending them is ours, because its own sender repeats 429 and 502 by
  * itself (the queue owns that decision), follows redirects, cannot be aborted by a caller, and hangs the request with its
  * token on the errors it throws. Every request here has a timeout, stops when the item's signal is aborted, treats a
- * redirect as an error and reads at most MAX_ANSWER_BYTES.
+ * redirect as an error, reads at most MAX_ANSWER_BYTES, and passes the breaker, which refuses it while GitLab is away.
  */
 import { type BaseResourceOptions, createRequesterFn, type FormattedResponse } from '@gitbeaker/requester-utils'
 import type { z } from 'zod'
+import type { Breaker } from './breaker.ts'
 import {
   abortedError,
   errorOfAnswer,
@@ -30,7 +31,7 @@ export type Connection = <R>(Resource: new (options: BaseResourceOptions<false>)
 /** A merge request with the largest description GitLab takes is below this; a tree page is far below. */
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024
 
-export function createConnection({ url, token, timeoutMs }: ConnectionOptions): Connection {
+export function createConnection({ url, token, timeoutMs }: ConnectionOptions, breaker: Breaker): Connection {
   return (Resource, call = {}) =>
     new Resource({
       host: url,
@@ -40,7 +41,7 @@ export function createConnection({ url, token, timeoutMs }: ConnectionOptions): 
       rateLimits: {},
       requesterFn: createRequesterFn(
         async (_resource, request) => request,
-        (endpoint, request) => send(endpoint, (request ?? {}) as Request, call.signal),
+        (endpoint, request) => send(endpoint, (request ?? {}) as Request, breaker, call.signal),
       ),
     })
 }
@@ -73,8 +74,13 @@ interface Request {
   readonly signal?: AbortSignal
 }
 
-async function send(endpoint: string, request: Request, aborted?: AbortSignal): Promise<FormattedResponse> {
-  const { method = 'GET', prefixUrl = '', searchParams = '', headers = {}, body, signal: timeout } = request
+async function send(
+  endpoint: string,
+  request: Request,
+  breaker: Breaker,
+  aborted?: AbortSignal,
+): Promise<FormattedResponse> {
+  const { method = 'GET', prefixUrl = '', searchParams = '' } = request
   const url = new URL(`${prefixUrl.replace(/\/+$/, '')}/${endpoint}`)
   url.search = searchParams
   const call = { method, endpoint }
@@ -83,10 +89,19 @@ async function send(endpoint: string, request: Request, aborted?: AbortSignal): 
     throw new GitLabError('gitlab_rejected', `${method} ${endpoint} is not a GitLab address`, { failure: 'permanent' })
   }
   if (aborted?.aborted) throw abortedError(call)
+  return breaker.guard(() => exchange(call, url, request, aborted))
+}
+
+async function exchange(
+  call: GitLabCall,
+  url: URL,
+  { headers = {}, body, signal: timeout }: Request,
+  aborted?: AbortSignal,
+): Promise<FormattedResponse> {
   const signals = [timeout, aborted].filter((signal) => signal !== undefined)
   try {
     const response = await fetch(url, {
-      method,
+      method: call.method,
       headers,
       redirect: 'manual',
       signal: AbortSignal.any(signals),

@@ -75,6 +75,15 @@ export function networkError(call: GitLabCall, reason: string): GitLabError {
   })
 }
 
+/** Nothing was sent: the host failed too often or asked for a pause. `until` is null while another call tries it. */
+export function leftAloneError(host: string, until: Date | null, remainingMs: number): GitLabError {
+  const when = until === null ? 'another call is trying it just now' : `it is tried again at ${until.toISOString()}`
+  return new GitLabError('gitlab_unavailable', `GitLab at ${host} is left alone until it works again; ${when}`, {
+    failure: 'transient',
+    retryAfterMs: remainingMs,
+  })
+}
+
 /** The item's signal was aborted: the lease is lost or the process stops. Somebody will do the action again. */
 export function abortedError(call: GitLabCall): GitLabError {
   return new GitLabError('gitlab_aborted', `${describe(call)} was given up, because the work on the item stopped`, {

@@ -5,10 +5,12 @@ import { durationSchema } from '../lib/duration.ts'
 export const queueConfigSchema = z.strictObject({
   /** Items worked on at a time by one process (decision 0041). */
   workers: z.int().min(1).max(100).default(10),
+  /** Of these, items of one project (or whatever else the type limits by) at most (decision 0063). */
+  concurrency_per_key: z.int().min(1).max(100).default(5),
   /** How long a claim holds without a heartbeat; a crashed process is noticed after this long. */
   lease: durationSchema.prefault('30s'),
   /** How often the safety net looks for due items that nobody was woken for. */
-  sweep_interval: durationSchema.prefault('5s'),
+  sweep_interval: durationSchema.prefault('1s'),
   /** How long one item may hold a worker before it goes to the back (decision 0044). */
   item_deadline: durationSchema.prefault('60s'),
   /** Failures in a row before an item is given up. */
@@ -18,6 +20,8 @@ export const queueConfigSchema = z.strictObject({
   /** First wait after a failure; doubles with each further one. */
   backoff_base: durationSchema.prefault('1s'),
   backoff_max: durationSchema.prefault('5m'),
+  /** How long items are kept after their end. */
+  retention: durationSchema.prefault('90d'),
   /** How long a stopping process lets running actions finish. */
   shutdown_grace: durationSchema.prefault('25s'),
 })

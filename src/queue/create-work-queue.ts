@@ -8,14 +8,16 @@ import { WorkQueueError } from '../lib/errors.ts'
 import { type Finding, MAX_FINDINGS } from '../lib/finding.ts'
 import { readShape } from '../lib/read-shape.ts'
 import type { AnyItemType, IncomingEvent } from './item-type.ts'
-import { readSnapshot } from './read-snapshot.ts'
+import type { ProcessingManager } from './processing-manager.ts'
 import { listWorkItems } from './sql/list-work-items.ts'
-import { insertPendingEvent } from './sql/pending-events.ts'
+import { createReadObservations } from './sql/read-observations.ts'
 import { readWorkItem } from './sql/read-work-item.ts'
-import { requireDimensions } from './sql/save-dimensions.ts'
+import { requireDimensions } from './sql/require-dimensions.ts'
 import { isUniqueViolation } from './sql/unique-violation.ts'
 import { wakeByCaller } from './sql/wake-by-caller.ts'
-import { submitWorkItem } from './submit-work-item.ts'
+import { createStorePendingEvents } from './store-pending-events.ts'
+import { createSubmitWorkItem } from './submit-work-item.ts'
+import type { WakeHints } from './wake-hints.ts'
 import type { Phase, WorkItem } from './work-item.ts'
 import { type ListedItem, type ListFilter, SubmissionRejected, type WorkQueue } from './work-queue.ts'
 
@@ -23,11 +25,19 @@ export interface WorkQueueDependencies {
   readonly db: Database
   readonly itemTypes: ReadonlyMap<string, AnyItemType>
   readonly audit: Audit
-  /** Wakes the item's worker in this process. */
-  readonly notify: (workItemId: string) => void
+  /** The workers of this process. */
+  readonly manager: ProcessingManager
+  /** Tells other processes of what these workers do not take at once. */
+  readonly hints: WakeHints
+  readonly leaseMs: number
 }
 
-export function createWorkQueue({ db, itemTypes, audit, notify }: WorkQueueDependencies): WorkQueue {
+export function createWorkQueue(dependencies: WorkQueueDependencies): WorkQueue {
+  const { db, itemTypes, audit, manager } = dependencies
+  const submitWorkItem = createSubmitWorkItem(dependencies)
+  const storePendingEvents = createStorePendingEvents(dependencies)
+  const readObservations = createReadObservations(db, itemTypes)
+
   function typeOf(name: string): AnyItemType {
     const type = itemTypes.get(name)
     if (type === undefined) {
@@ -61,7 +71,7 @@ export function createWorkQueue({ db, itemTypes, audit, notify }: WorkQueueDepen
       phase_from: before.phase,
       phase_to: item.phase,
     })
-    notify(id)
+    manager.notify(id)
     return item
   }
 
@@ -76,7 +86,7 @@ export function createWorkQueue({ db, itemTypes, audit, notify }: WorkQueueDepen
         recordRefusal(audit, itemType, caller, findings)
         throw new SubmissionRejected(findings)
       }
-      const result = await submitWorkItem(db, type, submission, caller)
+      const result = await submitWorkItem(type, submission, caller)
       audit.record({
         event_type: 'submission',
         work_item_id: result.item.id,
@@ -86,23 +96,20 @@ export function createWorkQueue({ db, itemTypes, audit, notify }: WorkQueueDepen
         outcome: result.outcome,
         facts: { dedup_key: result.item.dedupKey, generation: result.item.generation },
       })
-      if (result.outcome !== 'unchanged') notify(result.item.id)
       return result
     },
     async get(id) {
-      const snapshot = await readSnapshot(db, itemTypes, id)
-      if (snapshot === null) throw notFound(id)
+      const snapshot = (await readObservations([id])).get(id)?.snapshot
+      if (snapshot === undefined) throw notFound(id)
       return { snapshot, presentation: typeOf(snapshot.item.itemType).present(snapshot) }
     },
-    list: (filter) => listPage(db, itemTypes, filter),
+    list: (filter) => listPage(dependencies, readObservations, filter),
     retry: (id, caller) => changeByCaller(id, caller, RETRY),
     cancel: (id, caller) => changeByCaller(id, caller, CANCEL),
     async ingest(event: IncomingEvent) {
       const ids: string[] = []
       for (const type of itemTypes.values()) ids.push(...(await type.events.resolve(db, event)))
-      // Always in the same order, so that two events over the same items cannot wait for each other.
-      ids.sort()
-      for (const id of ids) if (await insertPendingEvent(db, id, event)) notify(id)
+      await storePendingEvents(ids, event)
       return ids
     },
   }
@@ -173,27 +180,24 @@ function recordRefusal(audit: Audit, itemType: string, caller: string, findings:
 }
 
 async function listPage(
-  db: Database,
-  itemTypes: ReadonlyMap<string, AnyItemType>,
+  { db, itemTypes }: WorkQueueDependencies,
+  readObservations: ReturnType<typeof createReadObservations>,
   filter: ListFilter,
 ): Promise<{ readonly items: readonly ListedItem[]; readonly next: string | null }> {
   const handled = [...itemTypes.keys()]
   const visible = filter.itemTypes?.filter((name) => itemTypes.has(name)) ?? handled
   // One more than asked for tells whether there is another page.
-  const { rows: found, now } = await listWorkItems(db, { ...filter, itemTypes: visible, limit: filter.limit + 1 })
-  const rows = found.slice(0, filter.limit)
-  const details = new Map<string, unknown>()
-  for (const type of itemTypes.values()) {
-    const ids = rows.filter(({ item }) => item.itemType === type.name).map(({ item }) => item.id)
-    if (ids.length > 0) for (const [id, detail] of await type.store.readMany(db, ids)) details.set(id, detail)
-  }
-  const items = rows.flatMap(({ item, dimensions }) => {
-    const type = itemTypes.get(item.itemType)
-    const detail = details.get(item.id)
-    if (type === undefined || detail === undefined) return []
-    return [{ item, presentation: type.present({ item, detail, dimensions, now }) }]
+  const found = await listWorkItems(db, { ...filter, itemTypes: visible, limit: filter.limit + 1 })
+  const ids = found.slice(0, filter.limit)
+  const observations = await readObservations(ids)
+  const items = ids.flatMap((id) => {
+    const snapshot = observations.get(id)?.snapshot
+    const type = snapshot === undefined ? undefined : itemTypes.get(snapshot.item.itemType)
+    return snapshot === undefined || type === undefined
+      ? []
+      : [{ item: snapshot.item, presentation: type.present(snapshot) }]
   })
-  return { items, next: found.length > rows.length ? (rows.at(-1)?.item.id ?? null) : null }
+  return { items, next: found.length > ids.length ? (ids.at(-1) ?? null) : null }
 }
 
 function notFound(id: string): WorkQueueError {

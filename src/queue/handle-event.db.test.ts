@@ -3,7 +3,8 @@ import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createErrandQueues, type ErrandQueues, errand, event } from '../../test/support/errand-queues.ts'
 import { createErrandType, runAndWait } from '../../test/support/errand-type.ts'
-import { insertPendingEvent, nextPendingEvent } from './sql/pending-events.ts'
+import { waitingEvents } from '../../test/support/statements.ts'
+import { createStoreEvents } from './sql/store-events.ts'
 
 let errands: ErrandQueues
 beforeAll(async () => {
@@ -14,22 +15,26 @@ afterAll(() => errands.drop())
 
 describe('an event', () => {
   test('wakes the item it concerns and is gone once applied', async () => {
-    const { queue, audit } = errands.start(createErrandType({ run: runAndWait }).type)
+    const { type } = createErrandType({ run: runAndWait })
+    const { queue, audit } = errands.start(type)
     const { item } = await queue.submit('errand', errand('one', 'called'), 'ann')
     expect(await queue.ingest(event('called'))).toEqual([item.id])
     await audit.waitFor(({ action, outcome }) => action === 'check' && outcome === 'succeeded', 'the check')
 
-    expect(await nextPendingEvent(errands.db, item.id)).toBeNull()
+    expect(await waitingEvents(errands.db, type, item.id)).toEqual([])
     expect(await queue.ingest(event('nobody'))).toEqual([])
   })
 
   test('delivered twice is stored once', async () => {
-    const { queue } = errands.prepare(createErrandType().type)
+    const { type } = createErrandType()
+    const { queue } = errands.prepare(type)
     const { item } = await queue.submit('errand', errand('one', 'twice'), 'ann')
     const delivery = event('twice', { sourceId: 'delivery-1' })
+    await Promise.all([queue.ingest(delivery), queue.ingest(delivery)])
+    await queue.ingest(delivery)
 
-    expect(await insertPendingEvent(errands.db, item.id, delivery)).toBe(true)
-    expect(await insertPendingEvent(errands.db, item.id, delivery)).toBe(false)
+    expect(await waitingEvents(errands.db, type, item.id)).toHaveLength(1)
+    expect((await queue.getItem(item.id)).wakeCount).toBe(1n)
   })
 
   test('that cannot be handled dies after five tries and does not block the next one', async () => {
@@ -78,18 +83,23 @@ describe('an event', () => {
   })
 
   test('from the far future does not make later ones stale', async () => {
-    const { queue } = errands.prepare(createErrandType().type)
+    const { type } = createErrandType()
+    const { queue } = errands.prepare(type)
     const { item } = await queue.submit('errand', errand('one', 'future'), 'ann')
-    await insertPendingEvent(errands.db, item.id, event('future', { eventAt: new Date('2099-01-01') }))
+    await queue.ingest(event('future', { eventAt: new Date('2099-01-01') }))
 
-    expect((await nextPendingEvent(errands.db, item.id))?.eventAt.getTime()).toBeLessThan(Date.now() + 60_000)
+    const [stored] = await waitingEvents(errands.db, type, item.id)
+    expect(stored?.eventAt.getTime()).toBeLessThan(Date.now() + 60_000)
   })
 
   test('for an item that has ended is not stored', async () => {
-    const { queue, audit } = errands.start(createErrandType().type)
+    const { type } = createErrandType()
+    const { queue, audit } = errands.start(type)
     const { item } = await queue.submit('errand', errand('one', 'over'), 'ann')
     await audit.waitForPhase(item.id, 'completed')
 
-    expect(await insertPendingEvent(errands.db, item.id, event('over'))).toBe(false)
+    const store = createStoreEvents(errands.db)
+    expect(await store([{ workItemId: item.id, event: event('over') }], 'wait')).toEqual(['refused'])
+    expect(await waitingEvents(errands.db, type, item.id)).toEqual([])
   })
 })

@@ -1,6 +1,6 @@
 /**
  * Applies one pending event to one item. The item type's handler says what the event means, as a value; this file alone
- * writes: phase (unless the event is stale), dimensions (always), and the event's own deletion, in one transaction
+ * writes: phase (unless the event is stale), dimensions (always), and the event's own deletion, in one statement
  * conditional on the lease. Audit entries leave after the commit. Decisions 0033, 0037, 0038.
  *
  * A handler that throws costs its event an attempt; after five the event is dead: kept and counted, never in the way.
@@ -12,71 +12,80 @@ import type { Log } from '../lib/log.ts'
 import { recordPhaseChange } from './audit-phase-change.ts'
 import type { AnyItemType, EventResult, PendingEvent, Snapshot } from './item-type.ts'
 import { type Lease, LeaseLost } from './lease.ts'
-import { deletePendingEvent, failPendingEvent } from './sql/pending-events.ts'
-import { recordEvent } from './sql/record-event.ts'
-import { closeDimensions, saveDimensions } from './sql/save-dimensions.ts'
+import type { Outcomes } from './outcomes.ts'
+import { afterEvent } from './predict.ts'
+import { failPendingEvent } from './sql/fail-pending-event.ts'
+import type { Observation } from './sql/observation.ts'
 
 const MAX_EVENT_ATTEMPTS = 5
 
 export interface EventDependencies {
   readonly db: Database
+  readonly outcomes: Outcomes
   readonly audit: Audit
   readonly log: Log
 }
 
-/** @throws LeaseLost. */
+/** `ended`: the event has ended the item, and the lease is given back. `next`: the item as it is now; null = read it again. */
+export type EventOutcome = { readonly kind: 'ended' } | { readonly kind: 'applied'; readonly next: Observation | null }
+
+/** Applies the first event of the observation. @throws LeaseLost. */
 export async function handleEvent(
   deps: EventDependencies,
   type: AnyItemType,
   lease: Lease,
-  snapshot: Snapshot<unknown>,
+  observation: Observation,
   event: PendingEvent,
-): Promise<void> {
+): Promise<EventOutcome> {
   let result: EventResult
   try {
-    result = type.events.handle(event, snapshot)
+    result = type.events.handle(event, observation.snapshot)
   } catch (error) {
-    await countFailure(deps, snapshot, event, messageOf(error))
-    return
+    await countFailure(deps, observation.snapshot, event, messageOf(error))
+    return { kind: 'applied', next: null }
   }
-  await apply(deps, lease, snapshot, event, result)
+  return apply(deps, lease, observation, event, result)
 }
 
 async function apply(
-  { db, audit }: EventDependencies,
+  { outcomes, audit }: EventDependencies,
   lease: Lease,
-  { item }: Snapshot<unknown>,
+  { snapshot, events, moreEvents }: Observation,
   event: PendingEvent,
   result: EventResult,
-): Promise<void> {
-  const { phase, stale } = await db.transaction().execute(async (tx) => {
-    const recorded = await recordEvent(tx, {
-      id: item.id,
-      epoch: lease.epoch,
-      revision: item.revision,
-      eventAt: event.eventAt,
-      phase: result.phase,
-      resolution: result.resolution ?? result.phase,
-    })
-    if (recorded === null) throw new LeaseLost(item.id)
-    const updates = result.dimensions.map(({ dimension, variant = '', status, note = null }) => {
-      return { dimension, variant, status, note, deferMs: null }
-    })
-    await saveDimensions(tx, item.id, item.revision, updates)
-    if (recorded.phase !== 'active') await closeDimensions(tx, item.id, recorded.phase)
-    await deletePendingEvent(tx, event.id)
-    return recorded
+): Promise<EventOutcome> {
+  const { item } = snapshot
+  const dimensions = result.dimensions.map(({ dimension, variant = '', status, note = null }) => {
+    return { dimension, variant, status, note, deferMs: null }
   })
+  const recorded = await outcomes.event(lease, {
+    id: item.id,
+    epoch: lease.epoch,
+    revision: item.revision,
+    eventId: event.id,
+    eventAt: event.eventAt,
+    phase: result.phase,
+    resolution: result.resolution ?? result.phase,
+    dimensions,
+  })
+  if (recorded === null) throw new LeaseLost(item.id)
   audit.record({
     event_type: 'event',
     work_item_id: item.id,
     item_type: item.itemType,
     action: event.eventType,
-    outcome: stale ? 'stale' : 'applied',
+    outcome: recorded.stale ? 'stale' : 'applied',
     message: result.trigger,
     dimensions: Object.fromEntries(result.dimensions.map(({ dimension, status }) => [dimension, status])),
   })
-  if (phase !== 'active') recordPhaseChange(audit, item, phase, result.resolution ?? phase)
+  if (recorded.phase !== 'active') {
+    recordPhaseChange(audit, item, recorded.phase, result.resolution ?? recorded.phase)
+    return { kind: 'ended' }
+  }
+  if (recorded.revision !== item.revision) return { kind: 'applied', next: null }
+  // A wake count that has moved on means events that were not read yet: the exit compares it, and reads again.
+  const after = afterEvent(snapshot, dimensions, recorded.lastEventAt, recorded.now)
+  return { kind: 'applied', next: { snapshot: after, events: events.slice(1), moreEvents } }
 }
 
 async function countFailure(

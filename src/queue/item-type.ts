@@ -3,12 +3,13 @@
  * imports no item type, an item type imports no other, and `app/compose` hands the list of types to the queue. Decisions
  * 0004, 0007, 0008, 0015, 0033.
  *
- * An item type owns one detail table (`{name}_details`, one row an item) and writes it only through `store`.
+ * An item type owns one detail table (`{name}_details`, one row an item) and describes it in `details`.
  */
 import type { ZodType } from 'zod'
-import type { Database, Transaction } from '../db/database.ts'
+import type { Database } from '../db/database.ts'
 import type { Finding } from '../lib/finding.ts'
 import type { Log } from '../lib/log.ts'
+import type { DetailTable } from './detail-table.ts'
 import type { Dimension, DimensionDeclaration } from './dimension.ts'
 import type { Draft } from './draft.ts'
 import type { Phase, WorkItem } from './work-item.ts'
@@ -102,6 +103,15 @@ export interface Presentation {
   readonly detail: Readonly<Record<string, unknown>>
 }
 
+export interface Identity {
+  /** The natural identity, without generation. */
+  readonly dedupKey: string
+  /** Over everything the caller controls. */
+  readonly contentHash: string
+  /** Items of one key share `concurrency_per_key`: of one project, of one host. Absent = no limit but the workers'. */
+  readonly concurrencyKey?: string
+}
+
 export interface ItemType<Submission, Detail> {
   /** The `item_type` value, the folder's name and the prefix of the detail table. */
   readonly name: string
@@ -113,21 +123,12 @@ export interface ItemType<Submission, Detail> {
   /** Dimension that a caller's cancel sets to 'true'; its action ends the item. */
   readonly onCancel: string
 
-  /** The natural identity (without generation) and the hash of everything the caller controls. */
-  identify(submission: Submission): { readonly dedupKey: string; readonly contentHash: string }
+  identify(submission: Submission): Identity
   /** Everything that is wrong with a submission; none = accepted. May ask outside (does the project exist?). */
   inspect(submission: Submission): Promise<readonly Finding[]>
 
-  readonly store: {
-    insert(tx: Transaction, workItemId: string, submission: Submission): Promise<void>
-    /** Replaces what the caller owns; keeps what the service observed. */
-    update(tx: Transaction, workItemId: string, submission: Submission): Promise<void>
-    read(db: Database, workItemId: string): Promise<Detail>
-    /** Writes back what the service observed; never a column that the caller owns. */
-    save(tx: Transaction, workItemId: string, detail: Detail): Promise<void>
-    /** Details for a page of items, by id, without large columns. */
-    readMany(db: Database, workItemIds: readonly string[]): Promise<ReadonlyMap<string, Detail>>
-  }
+  /** The detail table, as data. */
+  readonly details: DetailTable<Submission, Detail>
 
   /** Pure: the next action, or null. Never acts on a terminal item. */
   decide(snapshot: Snapshot<Detail>): string | null

@@ -1,15 +1,14 @@
 /** What the loop promises: leases, the exit, failures, deferrals and stopping, over real PostgreSQL. */
 import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { createErrandQueues, type ErrandQueues, errand } from '../../test/support/errand-queues.ts'
+import { createErrandQueues, type ErrandQueues, errand, event } from '../../test/support/errand-queues.ts'
 import { createErrandType, finishErrand, runAndWait } from '../../test/support/errand-type.ts'
 import { createGate } from '../../test/support/gate.ts'
+import { claimItem, dueItems, expireLease, waitingEvents } from '../../test/support/statements.ts'
 import { WorkQueueError } from '../lib/errors.ts'
-import { claimWorkItem } from './sql/claim-work-item.ts'
-import { findDueWorkItems } from './sql/find-due-work-items.ts'
-import { lockWorkItem } from './sql/lock-work-item.ts'
-import { nextPendingEvent } from './sql/pending-events.ts'
-import { restWorkItem } from './sql/rest-work-item.ts'
+import type { Claimed } from './sql/claim-sql.ts'
+import { createRestWorkItems, type Rest } from './sql/rest-work-items.ts'
+import { createStoreEvents } from './sql/store-events.ts'
 
 let errands: ErrandQueues
 beforeAll(async () => {
@@ -30,8 +29,8 @@ describe('a lease', () => {
     const { queue, manager } = errands.start(type)
     const { item } = await queue.submit('errand', errand(), 'ann')
     await gate.arrived
-    await expireLease(item.id)
-    const epoch = await claimWorkItem(errands.db, item.id, 60_000)
+    await expireLease(errands.db, item.id)
+    const epoch = (await claimItem(errands.db, type, item.id))?.epoch
     gate.open()
     await manager.stop()
 
@@ -56,8 +55,8 @@ describe('a lease', () => {
     const { item } = await queue.submit('errand', errand(), 'ann')
     gate.open()
     await aborted.arrived
-    await expireLease(item.id)
-    await claimWorkItem(errands.db, item.id, 60_000)
+    await expireLease(errands.db, item.id)
+    await claimItem(errands.db, type, item.id)
     await manager.stop()
 
     expect(await queue.getItem(item.id)).toMatchObject({ attempts: 0, transientFailures: 0, lastError: null })
@@ -65,20 +64,20 @@ describe('a lease', () => {
   })
 
   test('is granted to one worker only', async () => {
-    const { queue } = errands.prepare(createErrandType().type)
-    const { item } = await queue.submit('errand', errand(), 'ann')
-    const epochs = await Promise.all(Array.from({ length: 10 }, () => claimWorkItem(errands.db, item.id, 60_000)))
+    const { type } = createErrandType()
+    const { item } = await errands.prepare(type).queue.submit('errand', errand(), 'ann')
+    const claims = await Promise.all(Array.from({ length: 10 }, () => claimItem(errands.db, type, item.id)))
 
-    expect(epochs.filter((epoch) => epoch !== null)).toEqual([1n])
+    expect(claims.flatMap((claimed) => claimed?.epoch ?? [])).toEqual([1n])
   })
 
   test('left behind by a crashed process runs out, and the sweep finds the item', async () => {
     const { type } = createErrandType()
     const { item } = await errands.prepare(type).queue.submit('errand', errand(), 'ann')
-    await claimWorkItem(errands.db, item.id, 60_000)
-    expect(await findDueWorkItems(errands.db, ['errand'], 10)).toEqual([])
+    await claimItem(errands.db, type, item.id)
+    expect(await dueItems(errands.db, type)).toEqual([])
 
-    await expireLease(item.id)
+    await expireLease(errands.db, item.id)
     const { audit } = errands.start(type)
     await audit.waitForPhase(item.id, 'completed')
   })
@@ -86,35 +85,52 @@ describe('a lease', () => {
 
 describe('the exit', () => {
   test('sees an event whose insert it had to wait for', async () => {
-    const { queue } = errands.prepare(createErrandType().type)
-    const { item } = await queue.submit('errand', errand(), 'ann')
-    const epoch = await claimWorkItem(errands.db, item.id, 60_000)
-    if (epoch === null) throw new Error('the item could not be claimed')
+    const { type } = createErrandType()
+    const { queue } = errands.prepare(type)
+    const { item } = await queue.submit('errand', errand('one', 'late'), 'ann')
+    const claimed = await claimItem(errands.db, type, item.id)
     const inserter = createGate()
     const insert = errands.db.transaction().execute(async (tx) => {
-      await lockWorkItem(tx, item.id)
+      await createStoreEvents(tx)([{ workItemId: item.id, event: event('late') }], 'wait')
       await inserter.pass()
-      await sql`
-        insert into pending_events (work_item_id, event_type, event_at, body)
-        values (${item.id}, 'ping', now(), '{}')`.execute(tx)
     })
     await inserter.arrived
-    const rest = restWorkItem(errands.db, item.id, epoch, item.revision)
+    const rest = createRestWorkItems(errands.db)([restOf(claimed)], 'wait')
     await untilSomeoneWaitsForALock()
     inserter.open()
     await insert
 
-    expect((await rest).rested).toBe(false)
-    expect(await nextPendingEvent(errands.db, item.id)).not.toBeNull()
+    expect([...(await rest)]).toEqual([])
+    expect(await waitingEvents(errands.db, type, item.id)).toHaveLength(1)
+  })
+
+  test('is not taken by a claim for what it could not have read', async () => {
+    const { type } = createErrandType()
+    const { queue } = errands.prepare(type)
+    const { item } = await queue.submit('errand', errand('one', 'beside'), 'ann')
+    const inserter = createGate()
+    const insert = errands.db.transaction().execute(async (tx) => {
+      await createStoreEvents(tx)([{ workItemId: item.id, event: event('beside') }], 'wait')
+      await inserter.pass()
+    })
+    await inserter.arrived
+    // The inserter still holds the row, so a claim passes the item over instead of waiting.
+    expect(await claimItem(errands.db, type, item.id)).toBeNull()
+    inserter.open()
+    await insert
+
+    const claimed = await claimItem(errands.db, type, item.id)
+    expect(claimed).toMatchObject({ snapshot: { item: { wakeCount: 1n } }, events: [{ eventType: 'ping' }] })
   })
 
   test('leaves an item awake that a caller has written to', async () => {
-    const { queue } = errands.prepare(createErrandType().type)
+    const { type } = createErrandType()
+    const { queue } = errands.prepare(type)
     const { item } = await queue.submit('errand', errand('one', 'exit'), 'ann')
-    const epoch = await claimWorkItem(errands.db, item.id, 60_000)
+    const claimed = await claimItem(errands.db, type, item.id)
     await queue.submit('errand', errand('two', 'exit'), 'ann')
 
-    expect((await restWorkItem(errands.db, item.id, epoch ?? 0n, item.revision)).rested).toBe(false)
+    expect([...(await createRestWorkItems(errands.db)([restOf(claimed)], 'wait'))]).toEqual([])
   })
 })
 
@@ -208,7 +224,7 @@ describe('a failure', () => {
 
     const { snapshot } = await queue.get(item.id)
     expect((snapshot.item.retryAt?.getTime() ?? 0) - snapshot.now.getTime()).toBeGreaterThan(590_000)
-    expect(await findDueWorkItems(errands.db, ['errand'], 10)).toEqual([])
+    expect(await dueItems(errands.db, type)).toEqual([])
   })
 })
 
@@ -246,15 +262,15 @@ describe('a deferred dimension', () => {
     await manager.stop()
     expect((await queue.getItem(item.id)).leasedUntil).toBeNull()
     await sql`update work_items set actionable = false where id = ${item.id}`.execute(errands.db)
-    expect(await findDueWorkItems(errands.db, ['errand'], 10)).toEqual([])
+    expect(await dueItems(errands.db, type)).toEqual([])
 
     await sql`
       update work_item_statuses
       set pending_until = now()
       where work_item_id = ${item.id} and status = 'true'`.execute(errands.db)
-    expect(await findDueWorkItems(errands.db, ['errand'], 10)).toEqual([item.id])
-    expect(await findDueWorkItems(errands.db, [], 10)).toEqual([])
-    expect(await findDueWorkItems(errands.db, ['other'], 10)).toEqual([])
+    expect(await dueItems(errands.db, type)).toEqual([item.id])
+    expect(await dueItems(errands.db)).toEqual([])
+    expect(await dueItems(errands.db, { ...type, name: 'other' })).toEqual([])
   })
 })
 
@@ -288,7 +304,7 @@ describe('stopping', () => {
 
     const { snapshot } = await queue.get(first.item.id)
     expect(snapshot).toMatchObject({ detail: { doneText: 'buy milk' }, item: { leasedUntil: null } })
-    expect(await findDueWorkItems(errands.db, ['errand'], 10)).toContain(second.item.id)
+    expect(await dueItems(errands.db, type)).toContain(second.item.id)
   })
 
   test('interrupts what does not finish in time, counts no failure and gives the lease back', async () => {
@@ -309,12 +325,14 @@ describe('stopping', () => {
     await manager.stop()
 
     expect(await queue.getItem(item.id)).toMatchObject({ phase: 'active', attempts: 0, leasedUntil: null })
-    expect(await findDueWorkItems(errands.db, ['errand'], 10)).toEqual([item.id])
+    expect(await dueItems(errands.db, type)).toEqual([item.id])
   })
 })
 
-async function expireLease(id: string): Promise<void> {
-  await sql`update work_items set leased_until = now() - interval '1 second' where id = ${id}`.execute(errands.db)
+function restOf(claimed: Claimed | null): Rest {
+  if (claimed === null) throw new Error('the item could not be claimed')
+  const { id, revision, wakeCount } = claimed.snapshot.item
+  return { id, epoch: claimed.epoch, revision, wakeCount }
 }
 
 /** PostgreSQL's own word for it; no time is involved. */

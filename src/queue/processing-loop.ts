@@ -1,19 +1,20 @@
 /**
- * The life of one item in one worker's hands: claim → drain events → decide → act → decide again → rest. One action at a
- * time, chosen afresh each time (decision 0005); nothing is remembered between two rounds but the lease. Decisions 0029,
- * 0034, 0044, 0049.
+ * The life of one claimed item in one worker's hands: drain events → decide → act → decide again → rest. One action at a
+ * time, chosen afresh each time (decision 0005); nothing is remembered between two rounds but the lease and what was just
+ * read or written. Decisions 0029, 0044, 0049, 0059.
  */
-
+import type { Database } from '../db/database.ts'
 import { handleEvent } from './handle-event.ts'
 import type { AnyItemType, Snapshot } from './item-type.ts'
-import { claim, type Lease, LeaseLost } from './lease.ts'
-import { readSnapshot } from './read-snapshot.ts'
+import { type Lease, LeaseLost } from './lease.ts'
+import { nextWakeInMs } from './predict.ts'
 import { type ActionDependencies, runAction } from './run-action.ts'
-import { nextPendingEvent } from './sql/pending-events.ts'
-import { restWorkItem } from './sql/rest-work-item.ts'
+import type { Observation } from './sql/observation.ts'
 
 export interface LoopDependencies extends ActionDependencies {
+  readonly db: Database
   readonly itemTypes: ReadonlyMap<string, AnyItemType>
+  readonly read: (ids: readonly string[]) => Promise<ReadonlyMap<string, Observation>>
   /** True once the process is stopping: no further step is begun. */
   readonly isStopping: () => boolean
 }
@@ -27,68 +28,83 @@ const NOT_OURS: LoopResult = { wakeInMs: null }
 const AT_ONCE: LoopResult = { wakeInMs: 0 }
 
 /** Works on an item until nothing is left to do, it has to wait, its deadline passed or the process stops. */
-export async function processWorkItem(deps: LoopDependencies, workItemId: string): Promise<LoopResult> {
-  const { db, log, config } = deps
-  const lease = await claim(db, log, workItemId, config.lease)
-  if (lease === null) return NOT_OURS
+export async function processWorkItem(
+  deps: LoopDependencies,
+  lease: Lease,
+  observation: Observation,
+): Promise<LoopResult> {
   try {
-    return await workUntilRest(deps, lease)
+    return await workUntilRest(deps, lease, observation)
   } catch (error) {
     if (!(error instanceof LeaseLost)) throw error
-    log.warn(
-      { work_item_id: workItemId, epoch: String(lease.epoch) },
+    deps.log.warn(
+      { work_item_id: lease.workItemId, epoch: String(lease.epoch) },
       'work was interrupted; whoever claims the item goes on',
     )
     // Changes nothing where the epoch has moved on; where the process is only stopping, others need not wait.
-    await lease.release()
+    await release(deps, lease, false)
     return NOT_OURS
   } finally {
     lease.end()
   }
 }
 
-async function workUntilRest(deps: LoopDependencies, lease: Lease): Promise<LoopResult> {
-  const { db, config } = deps
+async function workUntilRest(deps: LoopDependencies, lease: Lease, first: Observation): Promise<LoopResult> {
   const startedAt = performance.now()
-  while (!deps.isStopping() && performance.now() - startedAt < config.item_deadline) {
+  let next: Observation | null = first
+  while (!deps.isStopping() && performance.now() - startedAt < deps.config.item_deadline) {
     if (lease.signal.aborted) throw new LeaseLost(lease.workItemId)
-    const snapshot = await drainEvents(deps, lease)
-    if (snapshot === null) {
-      await lease.release()
-      return NOT_OURS
-    }
+    const { snapshot, events, moreEvents }: Observation = next ?? (await readAgain(deps, lease))
     const { item, now } = snapshot
+    if (item.phase !== 'active') break
+    const type = typeOf(deps, snapshot)
+    const [event] = events
+    if (event !== undefined) {
+      const handled = await handleEvent(deps, type, lease, { snapshot, events, moreEvents }, event)
+      if (handled.kind === 'ended') return NOT_OURS
+      next = handled.next
+      continue
+    }
+    if (moreEvents) {
+      next = null
+      continue
+    }
     if (item.retryAt !== null && item.retryAt > now) {
-      await lease.release()
+      await release(deps, lease, false)
       return { wakeInMs: item.retryAt.getTime() - now.getTime() }
     }
-    const type = typeOf(deps, snapshot)
     const action = type.decide(snapshot)
     if (action === null) {
-      const { rested, wakeInMs } = await restWorkItem(db, item.id, lease.epoch, item.revision)
-      if (rested) return { wakeInMs }
+      if (await deps.outcomes.rest(lease, restOf(lease, snapshot))) return { wakeInMs: nextWakeInMs(snapshot) }
+      next = null
       continue
     }
     const outcome = await runAction(deps, type, lease, snapshot, action)
     if (outcome.kind === 'ended') return NOT_OURS
-    if (outcome.kind === 'waiting') return { wakeInMs: outcome.retryInMs }
+    if (outcome.kind === 'released') return { wakeInMs: outcome.wakeInMs }
+    next = outcome.next
   }
-  // Past the deadline, or stopping: whatever is left stays actionable, for the back of the pool or another process.
-  await lease.release()
+  // Past the deadline, or stopping: whatever is left stays actionable, for the back of the queue or another process.
+  await release(deps, lease, !deps.isStopping())
   return AT_ONCE
 }
 
-/** Applies all pending events, oldest first; answers the item as it then is, or null when it is no longer to be worked on. */
-async function drainEvents(deps: LoopDependencies, lease: Lease): Promise<Snapshot<unknown> | null> {
-  const { db } = deps
-  for (;;) {
-    const snapshot = await readSnapshot(db, deps.itemTypes, lease.workItemId)
-    if (snapshot === null || snapshot.item.phase !== 'active') return null
-    if (snapshot.item.leaseEpoch !== lease.epoch) throw new LeaseLost(lease.workItemId)
-    const event = await nextPendingEvent(db, lease.workItemId)
-    if (event === null) return snapshot
-    await handleEvent(deps, typeOf(deps, snapshot), lease, snapshot, event)
+function restOf({ epoch }: Lease, { item: { id, revision, wakeCount } }: Snapshot<unknown>) {
+  return { id, epoch, revision, wakeCount }
+}
+
+async function release({ outcomes }: LoopDependencies, lease: Lease, toTheBack: boolean): Promise<void> {
+  lease.end()
+  await outcomes.release({ id: lease.workItemId, epoch: lease.epoch, toTheBack })
+}
+
+/** @throws LeaseLost. */
+async function readAgain({ read }: LoopDependencies, lease: Lease): Promise<Observation> {
+  const observation = (await read([lease.workItemId])).get(lease.workItemId)
+  if (observation === undefined || observation.snapshot.item.leaseEpoch !== lease.epoch) {
+    throw new LeaseLost(lease.workItemId)
   }
+  return observation
 }
 
 function typeOf(deps: LoopDependencies, { item }: Snapshot<unknown>): AnyItemType {

@@ -2,9 +2,9 @@
  * Runs one action of one item and persists what came of it: the draft in one transaction on success, a counted failure
  * with its earliest next try otherwise. Every write is conditional on the lease epoch. Decisions 0014, 0015, 0052, 0054.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { Audit } from '../audit/entry.ts'
-import type { Database } from '../db/database.ts'
-import { backoffMs } from '../lib/backoff.ts'
+import { retryInMs } from '../lib/backoff.ts'
 import { messageOf, WorkQueueError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { recordPhaseChange } from './audit-phase-change.ts'
@@ -12,29 +12,30 @@ import type { QueueConfig } from './config.ts'
 import { Draft } from './draft.ts'
 import type { AnyItemType, ExecutorResult, Snapshot } from './item-type.ts'
 import { type Lease, LeaseLost } from './lease.ts'
-import { recordFailure } from './sql/record-failure.ts'
-import { recordSuccess } from './sql/record-success.ts'
-import { closeDimensions, saveDimensions } from './sql/save-dimensions.ts'
-import { isTerminal } from './work-item.ts'
+import type { Outcomes } from './outcomes.ts'
+import { afterSuccess, nextWakeInMs } from './predict.ts'
+import type { Observation } from './sql/observation.ts'
 
 export interface ActionDependencies {
-  readonly db: Database
   readonly config: QueueConfig
+  readonly outcomes: Outcomes
   readonly audit: Audit
   readonly log: Log
   readonly random: () => number
+  /** Waits for a free worker, and holds it for as long as the action runs (decision 0041). */
+  readonly inWorker: <T>(run: () => Promise<T>) => Promise<T>
   /** Aborted when a stopping process can wait no longer for running actions. */
   readonly stopSignal: AbortSignal
 }
 
 /**
- * `again`: look once more. `ended`: terminal, the lease is given back. `waiting`: failed, the lease is given back and the
- * next try is due after `retryInMs`.
+ * `again`: decide once more, on `next`; null = read it first. `ended`: terminal. `released`: nothing to do for now, or failed;
+ * the next look is due after `wakeInMs`, null = nobody knows. The lease is given back where the kind is not `again`.
  */
 export type ActionOutcome =
-  | { readonly kind: 'again' }
+  | { readonly kind: 'again'; readonly next: Observation | null }
   | { readonly kind: 'ended' }
-  | { readonly kind: 'waiting'; readonly retryInMs: number }
+  | { readonly kind: 'released'; readonly wakeInMs: number | null }
 
 /** @throws LeaseLost, and whatever the database throws: then nothing was recorded and the lease runs out. */
 export async function runAction(
@@ -46,12 +47,14 @@ export async function runAction(
 ): Promise<ActionOutcome> {
   const draft = new Draft(snapshot.item, snapshot.detail, snapshot.dimensions)
   const signal = AbortSignal.any([lease.signal, deps.stopSignal])
-  const outcome = await execute(deps, type, signal, snapshot, action, draft)
+  const startedAt = performance.now()
+  const outcome = await deps.inWorker(() => execute(deps, type, signal, snapshot, action, draft))
   // An interruption explains any failure: whoever claims the item next does the action, and nothing is counted here. An
   // action that had succeeded by then is recorded if the lease still holds.
   if (signal.aborted && outcome.kind === 'failure') throw new LeaseLost(snapshot.item.id)
   if (outcome.kind === 'failure') return persistFailure(deps, lease, snapshot, action, outcome)
-  return persistSuccess(deps, type, lease, snapshot, action, draft)
+  const now = new Date(snapshot.now.getTime() + performance.now() - startedAt)
+  return persistSuccess(deps, type, lease, snapshot, action, draft, now)
 }
 
 interface Failure {
@@ -71,6 +74,7 @@ async function execute(
   action: string,
   draft: Draft<unknown>,
 ): Promise<Failure | { readonly kind: 'success' }> {
+  if (signal.aborted) return failure('interrupted', `The action ${action} was interrupted before it began.`)
   const executor = type.executors[action]
   if (executor === undefined) {
     return failure('unknown_action', `The item type ${type.name} decided on ${action}, for which it has no executor.`)
@@ -102,27 +106,30 @@ function stackOf(error: unknown): string | undefined {
 }
 
 async function persistSuccess(
-  { db, audit }: ActionDependencies,
+  { outcomes, audit }: ActionDependencies,
   type: AnyItemType,
   lease: Lease,
-  { item }: Snapshot<unknown>,
+  snapshot: Snapshot<unknown>,
   action: string,
   draft: Draft<unknown>,
+  now: Date,
 ): Promise<ActionOutcome> {
-  const phase = await db.transaction().execute(async (tx) => {
-    const recorded = await recordSuccess(tx, {
-      id: item.id,
-      epoch: lease.epoch,
-      revision: item.revision,
-      phase: draft.phase,
-      resolution: draft.resolution,
-    })
-    if (recorded === null) throw new LeaseLost(item.id)
-    await type.store.save(tx, item.id, draft.detail)
-    await saveDimensions(tx, item.id, item.revision, draft.dimensionChanges)
-    if (recorded.phase !== 'active') await closeDimensions(tx, item.id, recorded.phase)
-    return recorded.phase
+  const { item } = snapshot
+  const expected = afterSuccess(snapshot, draft, now)
+  const detail = isDeepStrictEqual(draft.detail, snapshot.detail) ? null : type.details.fromDetail(draft.detail)
+  const rests = draft.phase === 'active' && type.decide(expected) === null
+  const recorded = await outcomes.success(lease, {
+    id: item.id,
+    epoch: lease.epoch,
+    revision: item.revision,
+    wakeCount: item.wakeCount,
+    phase: draft.phase,
+    resolution: draft.resolution,
+    rests,
+    detail,
+    dimensions: draft.dimensionChanges,
   })
+  if (recorded === null) throw new LeaseLost(item.id)
   audit.record({
     event_type: 'action',
     work_item_id: item.id,
@@ -131,14 +138,19 @@ async function persistSuccess(
     outcome: 'succeeded',
     dimensions: Object.fromEntries(draft.dimensionChanges.map(({ dimension, status }) => [dimension, status])),
   })
-  if (!isTerminal({ phase })) return { kind: 'again' }
-  lease.end()
-  recordPhaseChange(audit, item, phase, draft.resolution ?? phase)
-  return { kind: 'ended' }
+  if (recorded.phase !== 'active') {
+    recordPhaseChange(audit, item, recorded.phase, draft.resolution ?? recorded.phase)
+    return { kind: 'ended' }
+  }
+  if (recorded.released) return { kind: 'released', wakeInMs: nextWakeInMs(expected) }
+  // Somebody has written meanwhile: what is there now has to be read.
+  if (recorded.revision !== item.revision || recorded.wakeCount !== item.wakeCount) return { kind: 'again', next: null }
+  const after = afterSuccess(snapshot, draft, recorded.now)
+  return { kind: 'again', next: { snapshot: after, events: [], moreEvents: false } }
 }
 
 async function persistFailure(
-  { db, config, audit, random }: ActionDependencies,
+  { outcomes, config, audit, random }: ActionDependencies,
   lease: Lease,
   { item, now }: Snapshot<unknown>,
   action: string,
@@ -147,9 +159,9 @@ async function persistFailure(
   const failures = 1 + (transient ? item.transientFailures : item.attempts)
   const failingForMs = item.failingSince === null ? 0 : now.getTime() - item.failingSince.getTime()
   const exhausted = transient ? failingForMs > config.transient_budget : failures >= config.max_attempts
-  const waitMs = backoffMs(failures, { baseMs: config.backoff_base, maxMs: config.backoff_max }, random)
-  const retryInMs = Math.max(waitMs, retryAfterMs ?? 0)
-  const recorded = await recordFailure(db, {
+  const backoff = { baseMs: config.backoff_base, maxMs: config.backoff_max }
+  const waitMs = retryInMs(failures, retryAfterMs, backoff, random)
+  const recorded = await outcomes.failure(lease, {
     id: item.id,
     epoch: lease.epoch,
     revision: item.revision,
@@ -157,10 +169,9 @@ async function persistFailure(
     message,
     transient,
     final: forGood || exhausted,
-    retryInMs,
+    retryInMs: waitMs,
   })
   if (recorded === null) throw new LeaseLost(item.id)
-  lease.end()
   audit.record({
     event_type: 'action',
     work_item_id: item.id,
@@ -169,9 +180,12 @@ async function persistFailure(
     outcome: transient ? 'failed_transiently' : 'failed',
     error_code: code,
     message,
-    facts: { failures, ...(recorded.phase === 'active' ? { retry_in_ms: retryInMs } : {}) },
+    facts: { failures, ...(recorded.phase === 'active' ? { retry_in_ms: waitMs } : {}) },
   })
-  if (recorded.phase === 'active') return { kind: 'waiting', retryInMs: recorded.overtaken ? 0 : retryInMs }
+  if (recorded.phase === 'active') {
+    // A caller has written meanwhile: that deserves a try at once.
+    return { kind: 'released', wakeInMs: recorded.revision === item.revision ? waitMs : 0 }
+  }
   recordPhaseChange(audit, item, recorded.phase, code)
   return { kind: 'ended' }
 }

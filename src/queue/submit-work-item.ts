@@ -2,69 +2,139 @@
  * The upsert: callers always send the state they want, and the queue finds out what that means for what exists. One
  * implementation serves every item type: a type only says what identifies a submission and what of it counts as content.
  * Decisions 0039, 0040, 0053.
+ *
+ * Most submissions are new. They are inserted first, many in one statement when many come at once, and born claimed where
+ * this process has a free worker (decisions 0061 and 0062); only where that finds a live item of the same identity does the
+ * submission look at what is there.
  */
 import { v7 as uuidv7 } from 'uuid'
 import type { Database, Transaction } from '../db/database.ts'
+import { isConnectionError } from '../lib/connection-error.ts'
 import { WorkQueueError } from '../lib/errors.ts'
-import type { AnyItemType } from './item-type.ts'
+import { createGrouper } from '../lib/grouper.ts'
+import type { AnyItemType, Identity } from './item-type.ts'
+import type { ProcessingManager, Reservation } from './processing-manager.ts'
+import { createCreateWorkItems, type NewWorkItem } from './sql/create-work-items.ts'
+import type { ItemTypes } from './sql/detail-sql.ts'
 import { findLiveWorkItem } from './sql/find-live-work-item.ts'
-import { insertWorkItem } from './sql/insert-work-item.ts'
 import { readDimensionStatus } from './sql/read-dimension-status.ts'
-import { requireDimensions } from './sql/save-dimensions.ts'
-import { isUniqueViolation } from './sql/unique-violation.ts'
+import { createReplaceDetail } from './sql/replace-detail.ts'
+import { requireDimensions } from './sql/require-dimensions.ts'
 import { wakeByCaller } from './sql/wake-by-caller.ts'
+import type { WakeHints } from './wake-hints.ts'
 import type { WorkItem } from './work-item.ts'
 import type { SubmissionResult } from './work-queue.ts'
 
-/** Each lost race means that somebody else's insert or end went through, so a few rounds are plenty. */
-const MAX_ROUNDS = 10
-
-/** Accepts an inspected submission, in one transaction. */
-export async function submitWorkItem(
-  db: Database,
-  type: AnyItemType,
-  submission: unknown,
-  caller: string,
-): Promise<SubmissionResult> {
-  for (let round = 1; round <= MAX_ROUNDS; round += 1) {
-    try {
-      return await db.transaction().execute((tx) => upsert(tx, type, submission, caller))
-    } catch (error) {
-      // Another submission of the same identity was first: read again what is there now.
-      if (!isUniqueViolation(error)) throw error
-    }
-  }
-  throw new WorkQueueError('busy', 'Too many submissions of the same work item at once. Send it again.', {
-    failure: 'transient',
-    retryAfterMs: 1_000,
-  })
+export interface SubmitDependencies {
+  readonly db: Database
+  readonly itemTypes: ItemTypes
+  readonly manager: Pick<ProcessingManager, 'reserve' | 'notify'>
+  readonly hints: WakeHints
+  readonly leaseMs: number
 }
 
-async function upsert(
-  tx: Transaction,
-  type: AnyItemType,
-  submission: unknown,
-  caller: string,
-): Promise<SubmissionResult> {
-  const { dedupKey, contentHash } = type.identify(submission)
-  const live = await findLiveWorkItem(tx, dedupKey)
-  if (live === null) {
-    const item = await insertWorkItem(tx, {
+/** Accepts an inspected submission. Returns after the commit, with the item's worker woken. */
+export type SubmitWorkItem = (type: AnyItemType, submission: unknown, caller: string) => Promise<SubmissionResult>
+
+/** Each lost race means that somebody else's insert or end went through, so a few rounds are plenty. */
+const MAX_ROUNDS = 10
+const MOST_IN_A_GROUP = 200
+/** Characters of details in one statement. */
+const HEAVIEST_GROUP = 8_000_000
+
+interface Creation {
+  readonly item: NewWorkItem
+  readonly reservation: Reservation | null
+}
+
+export function createSubmitWorkItem({ db, itemTypes, manager, hints, leaseMs }: SubmitDependencies): SubmitWorkItem {
+  const createAll = createCreateWorkItems(db, itemTypes)
+  const replaceDetail = createReplaceDetail(itemTypes)
+  const creations = createGrouper<Creation, WorkItem | null>({
+    run: create,
+    maxSize: MOST_IN_A_GROUP,
+    maxWeight: HEAVIEST_GROUP,
+    weigh: ({ item }) => item.detail.length,
+    isShared: isConnectionError,
+  })
+
+  async function create(group: readonly Creation[]): Promise<readonly (WorkItem | null)[]> {
+    const notify = group.some(({ reservation }) => reservation === null) && hints.ride()
+    const askedAt = performance.now()
+    const created = await createAll(
+      group.map(({ item }) => item),
+      { leaseMs, notify },
+    )
+    return created.map((claimed, index) => {
+      const reservation = group[index]?.reservation ?? null
+      if (claimed === null) return null
+      if (reservation !== null) reservation.take(claimed, askedAt)
+      else manager.notify(claimed.snapshot.item.id)
+      return claimed.snapshot.item
+    })
+  }
+
+  async function insert(
+    type: AnyItemType,
+    identity: Identity,
+    detail: string,
+    caller: string,
+  ): Promise<WorkItem | null> {
+    const concurrencyKey = identity.concurrencyKey ?? null
+    const reservation = manager.reserve(concurrencyKey)
+    const item: NewWorkItem = {
       id: uuidv7(),
       itemType: type.name,
-      dedupKey,
-      contentHash,
+      dedupKey: identity.dedupKey,
+      contentHash: identity.contentHash,
+      concurrencyKey,
       callerIdentity: caller,
-    })
-    await type.store.insert(tx, item.id, submission)
-    return { outcome: 'created', item }
+      detail,
+      claimed: reservation !== null,
+    }
+    let created: WorkItem | null = null
+    try {
+      created = await creations.run({ item, reservation })
+      return created
+    } finally {
+      if (created === null) reservation?.giveBack()
+    }
   }
-  if (await isUnchanged(tx, type, live, contentHash)) return { outcome: 'unchanged', item: live }
-  const item = await wakeByCaller(tx, live.id, [live.phase], contentHash)
-  if (item === null) throw new Error(`work item ${live.id} changed although it was locked`)
-  await type.store.update(tx, item.id, submission)
-  await requireDimensions(tx, item.id, item.revision, type.onSubmission.needed, type.onSubmission.cleared)
-  return { outcome: live.phase === 'failed' ? 'retried' : 'updated', item }
+
+  /** null: there is no live item of this identity any more. */
+  function update(
+    type: AnyItemType,
+    { dedupKey, contentHash }: Identity,
+    detail: string,
+  ): Promise<SubmissionResult | null> {
+    return db.transaction().execute(async (tx) => {
+      const live = await findLiveWorkItem(tx, dedupKey)
+      if (live === null) return null
+      if (await isUnchanged(tx, type, live, contentHash)) return { outcome: 'unchanged', item: live }
+      const item = await wakeByCaller(tx, live.id, [live.phase], contentHash)
+      if (item === null) throw new Error(`work item ${live.id} changed although it was locked`)
+      await replaceDetail(tx, item.id, type.name, detail)
+      await requireDimensions(tx, item.id, item.revision, type.onSubmission.needed, type.onSubmission.cleared)
+      return { outcome: live.phase === 'failed' ? 'retried' : 'updated', item }
+    })
+  }
+
+  return async (type, submission, caller) => {
+    const identity = type.identify(submission)
+    const detail = JSON.stringify(type.details.fromSubmission(submission))
+    for (let round = 1; round <= MAX_ROUNDS; round += 1) {
+      const item = await insert(type, identity, detail, caller)
+      if (item !== null) return { outcome: 'created', item }
+      const updated = await update(type, identity, detail)
+      if (updated === null) continue
+      if (updated.outcome !== 'unchanged') manager.notify(updated.item.id)
+      return updated
+    }
+    throw new WorkQueueError('busy', 'Too many submissions of the same work item at once. Send it again.', {
+      failure: 'transient',
+      retryAfterMs: 1_000,
+    })
+  }
 }
 
 /** The same content is nothing new, unless the item is about to be cancelled: then its caller has changed their mind. */

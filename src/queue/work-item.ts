@@ -33,11 +33,15 @@ export interface WorkItem {
   readonly lastError: LastError | null
   /** Not before this instant, after a failure. */
   readonly retryAt: Date | null
+  /** Since when somebody must look; says nothing while `actionable` is false. */
+  readonly actionableSince: Date
   readonly leasedUntil: Date | null
   /** +1 at every claim; every write of the processing loop is conditional on it (fencing). */
   readonly leaseEpoch: bigint
   /** +1 at every write by a caller (submission, retry, cancel). */
   readonly revision: bigint
+  /** +1 at every stored event. */
+  readonly wakeCount: bigint
   /** The natural identity: `mr:{project}:{source_branch}`. */
   readonly dedupKey: string
   /** Which life of the same identity this is, from 1. */
@@ -46,10 +50,14 @@ export interface WorkItem {
   readonly idempotencyKey: string
   /** SHA-256 (hex) over everything the caller controls. */
   readonly contentHash: string
+  /** Items of one key share a limit of how many one process works on at a time; null = none. */
+  readonly concurrencyKey: string | null
   readonly parentId: string | null
   readonly callerIdentity: string
   readonly createdAt: Date
   readonly updatedAt: Date
+  /** When it became terminal; null while active. */
+  readonly endedAt: Date | null
   /** Time of the newest event that was applied; older ones are stale. */
   readonly lastEventAt: Date | null
 }

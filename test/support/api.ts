@@ -11,18 +11,33 @@ import { newToken } from '../../src/auth/token.ts'
 import { submitAnswerSchema } from '../../src/contract/work-item.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { FakeQueue } from './fake-queue.ts'
+import { FakeQueueAdmin } from './fake-queue-admin.ts'
 
 export const WEBHOOK_SECRET = 'a-secret-of-enough-length'
 
 export type TestApi = Awaited<ReturnType<typeof startTestApi>>
 
 export async function startTestApi(changes: Partial<ApiDependencies> = {}) {
-  const tokens = { all: newToken(), reader: newToken(), notes: newToken(), expired: newToken() }
+  const tokens = {
+    all: newToken(),
+    reader: newToken(),
+    notes: newToken(),
+    operator: newToken(),
+    noteOperator: newToken(),
+    expired: newToken(),
+  }
   const config = authConfigSchema.parse({
     rules: [
       { name: 'all', token_sha256: tokens.all.sha256, permissions: ['read', 'submit', 'retry', 'cancel'] },
       { name: 'reader', token_sha256: tokens.reader.sha256, permissions: ['read'] },
       { name: 'notes', token_sha256: tokens.notes.sha256, permissions: ['submit'], item_types: ['note'] },
+      { name: 'operator', token_sha256: tokens.operator.sha256, permissions: ['admin'] },
+      {
+        name: 'noteOperator',
+        token_sha256: tokens.noteOperator.sha256,
+        permissions: ['admin'],
+        item_types: ['note'],
+      },
       {
         name: 'expired',
         token_sha256: tokens.expired.sha256,
@@ -32,10 +47,12 @@ export async function startTestApi(changes: Partial<ApiDependencies> = {}) {
     ],
   })
   const queue = new FakeQueue()
+  const admin = new FakeQueueAdmin(queue)
   const entries: AuditEntry[] = []
   const authenticator = createAuthenticator(config)
   const app = await createApi({
     queue,
+    admin,
     authenticator,
     audit: { record: (entry) => void entries.push(entry) },
     log: silentLog,
@@ -59,7 +76,7 @@ export async function startTestApi(changes: Partial<ApiDependencies> = {}) {
   async function submitted(note: object = aNote): Promise<string> {
     return submitAnswerSchema.parse((await post('/work-items', note)).json()).work_item.id
   }
-  return { app, queue, authenticator, entries, tokens, bearer, post, get, submitted }
+  return { app, queue, admin, authenticator, entries, tokens, bearer, post, get, submitted }
 }
 
 export type Caller = keyof TestApi['tokens']

@@ -90,13 +90,18 @@ export function createErrandType(behaviour: Partial<ErrandBehaviour> = {}): {
     dimensions,
     onSubmission: { needed: ['needs_run'], cleared: ['needs_stop'] },
     onCancel: 'needs_stop',
-    identify: ({ name, text }) => ({
-      dedupKey: `errand:${name}`,
-      contentHash: createHash('sha256').update(text).digest('hex'),
-    }),
+    identify: ({ name, text }) => {
+      // `shop/milk` is an errand to the shop, and those share a limit.
+      const [place, rest] = name.split('/')
+      return {
+        dedupKey: `errand:${name}`,
+        contentHash: createHash('sha256').update(text).digest('hex'),
+        ...(rest === undefined || place === undefined ? {} : { concurrencyKey: place }),
+      }
+    },
     inspect: async ({ text }) =>
       text.includes('forbidden') ? [{ code: 'forbidden_text', path: '/text', message: 'Leave it out.' }] : [],
-    store,
+    details,
     decide: ({ item, dimensions: rows, now }) => {
       if (item.phase !== 'active') return null
       const next = dimensions.find((declaration) => actionableVariants(declaration, rows, now).length > 0)
@@ -122,38 +127,20 @@ export function createErrandType(behaviour: Partial<ErrandBehaviour> = {}): {
   return { type, behaviour: settled }
 }
 
+const rowSchema = z.object({ name: z.string(), text: z.string(), done_text: z.string().nullable() })
+
 function nameIn(body: unknown): string {
   return z.object({ name: z.string() }).parse(body).name
 }
 
-interface ErrandRow {
-  readonly work_item_id: string
-  readonly name: string
-  readonly text: string
-  readonly done_text: string | null
-}
-
-const store: ItemType<ErrandSubmission, ErrandDetail>['store'] = {
-  async insert(tx, id, { name, text }) {
-    await sql`insert into errand_details (work_item_id, name, text) values (${id}, ${name}, ${text})`.execute(tx)
+const details: ItemType<ErrandSubmission, ErrandDetail>['details'] = {
+  table: 'errand_details',
+  submitted: ['name', 'text'],
+  observed: ['done_text'],
+  fromSubmission: ({ name, text }) => ({ name, text }),
+  fromDetail: ({ doneText }) => ({ done_text: doneText }),
+  toDetail(row) {
+    const { name, text, done_text } = rowSchema.parse(row)
+    return { name, text, doneText: done_text }
   },
-  async update(tx, id, { text }) {
-    await sql`update errand_details set text = ${text} where work_item_id = ${id}`.execute(tx)
-  },
-  async read(db, id) {
-    const { rows } = await sql<ErrandRow>`select * from errand_details where work_item_id = ${id}`.execute(db)
-    if (rows[0] === undefined) throw new Error(`errand ${id} has no detail`)
-    return toDetail(rows[0])
-  },
-  async save(tx, id, detail) {
-    await sql`update errand_details set done_text = ${detail.doneText} where work_item_id = ${id}`.execute(tx)
-  },
-  async readMany(db, ids) {
-    const { rows } = await sql<ErrandRow>`select * from errand_details where work_item_id = any(${ids})`.execute(db)
-    return new Map(rows.map((row) => [row.work_item_id, toDetail(row)]))
-  },
-}
-
-function toDetail(row: ErrandRow): ErrandDetail {
-  return { name: row.name, text: row.text, doneText: row.done_text }
 }

@@ -195,7 +195,14 @@ function fakeType(name: string, submissionSchema: z.ZodType<{ name: string; text
       }
       return text.includes('forbidden') ? [finding] : []
     },
-    store: { insert: unused, update: unused, read: unused, save: unused, readMany: unused },
+    details: {
+      table: `${name}_details`,
+      submitted: [],
+      observed: [],
+      fromSubmission: unused,
+      fromDetail: unused,
+      toDetail: unused,
+    },
     decide: unused,
     executors: {},
     events: { resolve: unused, handle: unused },

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import type { FaultRuleInput } from '../../sandbox/gitlab/faults/rule.ts'
 import { ZERO_SHA } from '../../sandbox/gitlab/git/repository.ts'
 import { createProject, type FileContent, type NewProject } from '../../sandbox/gitlab/projects.ts'
 import { type RunningSandbox, startSandboxGitLab } from '../../sandbox/gitlab/sandbox.ts'
@@ -27,12 +28,17 @@ jobs:
 export interface FlowGitLabOptions extends Omit<NewProject, 'path' | 'files'> {
   /** Besides a README and a pipeline that ends green. */
   readonly files?: Readonly<Record<string, FileContent>>
+  /** What goes wrong in GitLab from the start; `gitlab.faults` changes it later. */
+  readonly faults?: readonly FaultRuleInput[]
 }
 
 export interface FlowGitLab {
   readonly gitlab: RunningSandbox
   readonly project: Project
-  /** Writes that were seen, pushes and changes of merge requests: `push queue/x`, `open !1`, `delete queue/x`. */
+  /**
+   * Writes that were seen, pushes and changes of merge requests: `push queue/x`, `open !1`, `delete queue/x`.
+   * `gitlab.writes` has them with notes, times and authors.
+   */
   readonly writes: readonly string[]
   /** A fresh clone of the project's default branch. */
   clone(): Promise<string>
@@ -48,8 +54,8 @@ export interface FlowGitLab {
 }
 
 export async function createFlowGitLab(directory: string, options: FlowGitLabOptions): Promise<FlowGitLab> {
-  const { files = {}, ...settings } = options
-  const gitlab = await startSandboxGitLab({ dataDir: join(directory, 'gitlab'), timeScale: TIME_SCALE })
+  const { files = {}, faults = [], ...settings } = options
+  const gitlab = await startSandboxGitLab({ dataDir: join(directory, 'gitlab'), timeScale: TIME_SCALE, faults })
   const bot = createUser(gitlab.context, { username: 'workqueue-bot', bot: true, token: BOT_TOKEN })
   const person = createUser(gitlab.context, { username: 'ann', token: PERSON_TOKEN })
   const project = await createProject(gitlab.context, {

@@ -13,12 +13,16 @@ import type { MrDetail } from '../../src/item-types/mr/detail.ts'
 import { createMrItemType } from '../../src/item-types/mr/index.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { queueConfigSchema } from '../../src/queue/config.ts'
-import { createWorkQueue } from '../../src/queue/create-work-queue.ts'
+import { createQueue } from '../../src/queue/create-queue.ts'
 import type { AnyItemType, Snapshot } from '../../src/queue/item-type.ts'
+import { createLeaseKeeper } from '../../src/queue/lease.ts'
+import { createOutcomes } from '../../src/queue/outcomes.ts'
 import { processWorkItem } from '../../src/queue/processing-loop.ts'
+import { createReadObservations } from '../../src/queue/sql/read-observations.ts'
 import type { WorkQueue } from '../../src/queue/work-queue.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 import { createRecordedAudit } from './recorded-audit.ts'
+import { claimItem } from './statements.ts'
 
 export type GitLabMethod = keyof GitLab
 
@@ -71,21 +75,30 @@ export async function createMrWorld({ files, project = {} }: MrWorldOptions = {}
   const type = createMrItemType({ db: database.db, gitlab: faults.gitlab, config: mrConfig })
   const itemTypes = new Map<string, AnyItemType>([['mr', type]])
   const audit = createRecordedAudit()
-  const queue = createWorkQueue({ db: database.db, itemTypes, audit, notify() {} })
+  const config = queueConfigSchema.parse({ lease: '5m' })
+  const parts = { db: database.db, itemTypes, config, audit, log: silentLog, random: () => 0.5 }
+  const { work: queue } = createQueue({ ...parts, listenUrl: null })
+  const leases = createLeaseKeeper({
+    extend: async (held) => held.map(() => 'extended'),
+    leaseMs: config.lease,
+    log: silentLog,
+  })
 
   async function work(id: string): Promise<void> {
+    const stopSignal = faults.nextSignal()
+    const claimed = await claimItem(database.db, type as unknown as AnyItemType, id, { leaseMs: config.lease })
+    if (claimed === null) return
     await processWorkItem(
       {
-        db: database.db,
-        config: queueConfigSchema.parse({ lease: '5m' }),
-        audit,
-        log: silentLog,
-        random: () => 0.5,
-        stopSignal: faults.nextSignal(),
-        itemTypes,
+        ...parts,
+        outcomes: createOutcomes(database.db, itemTypes),
+        read: createReadObservations(database.db, itemTypes),
+        inWorker: (run) => run(),
+        stopSignal,
         isStopping: () => false,
       },
-      id,
+      leases.hold(id, claimed.epoch, performance.now()),
+      claimed,
     )
   }
 
@@ -139,6 +152,7 @@ export async function createMrWorld({ files, project = {} }: MrWorldOptions = {}
       throw new Error(`the item is still active: ${JSON.stringify((await look(id)).detail)}`)
     },
     async remove() {
+      leases.stop()
       await server.remove()
       await database.drop()
     },

@@ -2,34 +2,42 @@
 import type { Database } from '../../src/db/database.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { type QueueConfig, queueConfigSchema } from '../../src/queue/config.ts'
-import { createWorkQueue } from '../../src/queue/create-work-queue.ts'
+import { createQueue } from '../../src/queue/create-queue.ts'
 import type { AnyItemType } from '../../src/queue/item-type.ts'
-import { createProcessingManager, type ProcessingManager } from '../../src/queue/processing-manager.ts'
+import type { ProcessingManager } from '../../src/queue/processing-manager.ts'
+import type { QueueAdmin } from '../../src/queue/queue-admin.ts'
 import type { WorkQueue } from '../../src/queue/work-queue.ts'
 import { createRecordedAudit, type RecordedAudit } from './recorded-audit.ts'
 
 export interface TestQueue {
   readonly queue: WorkQueue
   readonly manager: ProcessingManager
+  readonly admin: QueueAdmin
   readonly audit: RecordedAudit
+  /** With wake-ups from other processes and housekeeping; `manager.start()` is without. */
+  start(): void
+  stop(): Promise<void>
 }
 
-/** Not started: `manager.start()` sweeps, and a submission wakes its item only once it was called. */
+/**
+ * Not started: a submission is only stored until `start()` or `manager.start()`, which also sweeps. `listenUrl`: listen to
+ * other processes there, and tell them.
+ */
 export function createTestQueue(
   db: Database,
   types: readonly AnyItemType[],
   config: Partial<QueueConfig> = {},
+  listenUrl: string | null = null,
 ): TestQueue {
   const audit = createRecordedAudit()
-  const itemTypes = new Map(types.map((type) => [type.name, type]))
-  const manager = createProcessingManager({
+  const { work, manager, admin, start, stop } = createQueue({
     db,
-    itemTypes,
+    itemTypes: new Map(types.map((type) => [type.name, type])),
     audit,
     log: silentLog,
     config: { ...queueConfigSchema.parse({}), ...config },
     random: () => 0.5,
+    listenUrl,
   })
-  const queue = createWorkQueue({ db, itemTypes, audit, notify: manager.notify })
-  return { queue, manager, audit }
+  return { queue: work, manager, admin, audit, start, stop }
 }

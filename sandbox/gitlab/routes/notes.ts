@@ -94,7 +94,7 @@ export function registerNoteRoutes(app: FastifyInstance, context: SandboxContext
     note.body = extractQuickActions(body).text
     note.updatedAt = context.timestamp()
     context.save()
-    context.signals.emit('note', { note })
+    context.signals.emit('note', { note, edited: true })
     return presentNote(context, mergeRequest, note)
   })
   app.delete(one, async (request, reply) => {

@@ -7,6 +7,7 @@ import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fasti
 import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { ZodType } from 'zod'
 import { PROBLEM_MEDIA_TYPE, problemSchema } from '../../contract/problem.ts'
+import type { QueueAdmin } from '../../queue/queue-admin.ts'
 import type { WorkQueue } from '../../queue/work-queue.ts'
 import type { Access } from '../access.ts'
 import { PROBLEMS, type ProblemCode } from '../problem.ts'
@@ -16,6 +17,10 @@ export type Api = FastifyInstance<RawServerDefault, IncomingMessage, ServerRespo
 export interface RouteDependencies {
   readonly queue: WorkQueue
   readonly access: Access
+}
+
+export interface AdminRouteDependencies extends RouteDependencies {
+  readonly admin: QueueAdmin
 }
 
 /** For `schema.response`: one kind of answer that is no problem. */

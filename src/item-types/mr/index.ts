@@ -18,7 +18,7 @@ import { contentHashOf, dedupKeyOf } from './identity.ts'
 import { createInspector } from './inspection/inspector.ts'
 import { present } from './present.ts'
 import { type MrSubmission, mrSubmissionSchema } from './schema.ts'
-import { insertDetail, readContent, readDetail, readDetails, saveDetail, updateDetail } from './store.ts'
+import { mrDetails, readContent } from './store.ts'
 
 export interface MrDependencies {
   readonly db: Database
@@ -44,16 +44,10 @@ export function createMrItemType({ db, gitlab, config }: MrDependencies): ItemTy
     onCancel: NEEDS_CANCEL,
     identify(submission) {
       const content = canonical(submission)
-      return { dedupKey: dedupKeyOf(content), contentHash: contentHashOf(content) }
+      return { dedupKey: dedupKeyOf(content), contentHash: contentHashOf(content), concurrencyKey: content.project }
     },
     inspect: async (submission) => inspector.inspect(submission),
-    store: {
-      insert: (tx, id, submission) => insertDetail(tx, id, canonical(submission)),
-      update: (tx, id, submission) => updateDetail(tx, id, canonical(submission)),
-      read: readDetail,
-      save: saveDetail,
-      readMany: readDetails,
-    },
+    details: mrDetails(canonical),
     decide,
     executors: {
       cancel_mr: createCancelMr(services),

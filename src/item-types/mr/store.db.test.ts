@@ -1,28 +1,25 @@
-import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts'
+import { createDetails, type Details } from '../../../test/support/details.ts'
 import { mrSubmission } from '../../../test/support/mr-item.ts'
 import type { MrDetail } from './detail.ts'
 import type { MrSubmission } from './schema.ts'
-import {
-  findItemsByPointers,
-  insertDetail,
-  isOwnCommit,
-  readContent,
-  readDetail,
-  readDetails,
-  saveDetail,
-  updateDetail,
-} from './store.ts'
+import { findItemsByPointers, isOwnCommit, mrDetails, readContent } from './store.ts'
 
 const SHA = 'a'.repeat(40)
 
 let database: TestDatabase
+let details: Details<MrSubmission, MrDetail>
 let projectId: number
 let last = 0
 
 beforeAll(async () => {
   database = await createTestDatabase()
+  details = createDetails(
+    database.db,
+    'mr',
+    mrDetails((submission) => submission),
+  )
 })
 afterAll(() => database.drop())
 beforeEach(() => {
@@ -35,23 +32,12 @@ async function insert(
   observed: Partial<MrDetail> = {},
   phase: 'active' | 'completed' = 'active',
 ): Promise<string> {
-  const id = uuidv7()
-  await database.db.transaction().execute(async (tx) => {
-    await tx
-      .insertInto('work_items')
-      .values({
-        id,
-        item_type: 'mr',
-        phase,
-        resolution: phase === 'active' ? null : 'merged',
-        dedup_key: id,
-        content_hash: 'x',
-        caller_identity: 'tester',
-      })
-      .execute()
-    await insertDetail(tx, id, submission)
-    await saveDetail(tx, id, { ...(await readDetail(tx, id)), projectId, ...observed })
-  })
+  const id = await details.insert(submission)
+  await details.save(id, { ...(await details.read(id)), projectId, ...observed })
+  if (phase !== 'active') {
+    const ended = { phase, resolution: 'merged', actionable: false }
+    await database.db.updateTable('work_items').set(ended).where('id', '=', id).execute()
+  }
   return id
 }
 
@@ -83,8 +69,8 @@ describe('a submission', () => {
 
   test('that changes keeps what the service observed', async () => {
     const id = await insert(mrSubmission(), { mrIid: 3, writtenSha: SHA, unsettledLooks: 2 })
-    await database.db.transaction().execute((tx) => updateDetail(tx, id, mrSubmission({ title: 'Other' })))
-    expect(await readDetail(database.db, id)).toMatchObject({
+    await details.update(id, mrSubmission({ title: 'Other' }))
+    expect(await details.read(id)).toMatchObject({
       title: 'Other',
       mrIid: 3,
       writtenSha: SHA,
@@ -97,7 +83,7 @@ describe('what the service observed', () => {
   test('comes back as it was saved', async () => {
     const id = await insert(mrSubmission())
     const detail: MrDetail = {
-      ...(await readDetail(database.db, id)),
+      ...(await details.read(id)),
       resolvedTarget: 'main',
       mrIid: 12,
       webUrl: 'https://x/12',
@@ -113,28 +99,22 @@ describe('what the service observed', () => {
       mergeCommitSha: SHA,
       mergedAt: new Date('2026-03-02T12:00:00.123Z'),
     }
-    await database.db.transaction().execute((tx) => saveDetail(tx, id, detail))
-    expect(await readDetail(database.db, id)).toEqual(detail)
+    await details.save(id, detail)
+    expect(await details.read(id)).toEqual(detail)
   })
 
   test('never undoes what the caller changed meanwhile', async () => {
     const id = await insert(mrSubmission())
-    const before = await readDetail(database.db, id)
-    await database.db.transaction().execute((tx) => updateDetail(tx, id, mrSubmission({ title: 'Newer' })))
-    await database.db.transaction().execute((tx) => saveDetail(tx, id, { ...before, mrIid: 5 }))
-    expect(await readDetail(database.db, id)).toMatchObject({ title: 'Newer', mrIid: 5 })
-  })
-
-  test('is read for many items at once', async () => {
-    const ids = [await insert(mrSubmission({ title: 'One' })), await insert(mrSubmission({ title: 'Two' }))]
-    const details = await readDetails(database.db, ids)
-    expect(ids.map((id) => details.get(id)?.title)).toEqual(['One', 'Two'])
-    expect((await readDetails(database.db, [])).size).toBe(0)
+    const before = await details.read(id)
+    await details.update(id, mrSubmission({ title: 'Newer' }))
+    await details.save(id, { ...before, mrIid: 5 })
+    expect(await details.read(id)).toMatchObject({ title: 'Newer', mrIid: 5 })
   })
 
   test('of an item without a detail is an error that names it', async () => {
-    const id = uuidv7()
-    await expect(readDetail(database.db, id)).rejects.toThrow(id)
+    const id = await insert(mrSubmission())
+    await database.db.deleteFrom('mr_details').where('work_item_id', '=', id).execute()
+    await expect(details.read(id)).rejects.toThrow(id)
     await expect(readContent(database.db, id)).rejects.toThrow(id)
   })
 })

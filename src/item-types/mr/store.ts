@@ -1,101 +1,52 @@
 /**
- * SQL over mr_details. What the caller owns is written by insert and update only, what the service observed by save only,
- * so that an action in flight never undoes a submission. `file_actions` may be megabytes: only readContent touches it.
+ * SQL over mr_details. The queue writes and reads the rows (`mrDetails`): what the caller owns by submissions only, what the
+ * service observed by actions only, so that an action in flight never undoes a submission. `file_actions` may be megabytes:
+ * only readContent touches it.
  */
-import type { Selectable } from 'kysely'
-import type { Database, Transaction } from '../../db/database.ts'
-import type { MrDetails } from '../../db/schema.ts'
+import type { Database } from '../../db/database.ts'
+import type { DetailTable } from '../../queue/detail-table.ts'
 import type { MrDetail } from './detail.ts'
 import type { Pointers } from './events/schema.ts'
 import { fileActionsSchema, type MrSubmission } from './schema.ts'
 
-const DETAIL_COLUMNS = [
-  'work_item_id',
-  'project',
-  'source_branch',
-  'target_branch',
-  'title',
-  'description',
-  'labels',
-  'assignees',
-  'reviewers',
-  'auto_merge',
-  'squash',
-  'remove_source_branch',
-  'project_id',
-  'resolved_target',
-  'mr_iid',
-  'web_url',
-  'written_sha',
-  'written_hash',
-  'rebuild_wanted',
-  'head_sha',
-  'head_pipeline_id',
-  'head_pipeline_status',
-  'detailed_merge_status',
-  'merge_refusal',
-  'unsettled_looks',
-  'merge_commit_sha',
-  'merged_at',
-] as const satisfies readonly (keyof MrDetails)[]
-
-type DetailRow = Pick<Selectable<MrDetails>, (typeof DETAIL_COLUMNS)[number]>
-
-export async function insertDetail(tx: Transaction, workItemId: string, submission: MrSubmission): Promise<void> {
-  await tx
-    .insertInto('mr_details')
-    .values({ work_item_id: workItemId, ...toColumns(submission) })
-    .execute()
+/** The detail table as the queue writes and reads it; `canonical` gives a project the spelling of the configuration. */
+export function mrDetails(canonical: (submission: MrSubmission) => MrSubmission): DetailTable<MrSubmission, MrDetail> {
+  return {
+    table: 'mr_details',
+    submitted: [
+      ...['project', 'source_branch', 'target_branch', 'title', 'description', 'commit_message', 'file_actions'],
+      ...['labels', 'assignees', 'reviewers', 'auto_merge', 'squash', 'remove_source_branch'],
+    ],
+    observed: [
+      ...['project_id', 'resolved_target', 'mr_iid', 'web_url', 'written_sha', 'written_hash', 'rebuild_wanted'],
+      ...['head_sha', 'head_pipeline_id', 'head_pipeline_status', 'detailed_merge_status', 'merge_refusal'],
+      ...['unsettled_looks', 'merge_commit_sha', 'merged_at'],
+    ],
+    unread: ['commit_message', 'file_actions'],
+    fromSubmission: (submission) => toColumns(canonical(submission)),
+    fromDetail,
+    toDetail: (row) => toDetail(row as unknown as MrDetailRow),
+  }
 }
 
-export async function updateDetail(tx: Transaction, workItemId: string, submission: MrSubmission): Promise<void> {
-  await tx.updateTable('mr_details').set(toColumns(submission)).where('work_item_id', '=', workItemId).execute()
-}
-
-export async function saveDetail(tx: Transaction, workItemId: string, detail: MrDetail): Promise<void> {
-  await tx
-    .updateTable('mr_details')
-    .set({
-      project_id: toBigint(detail.projectId),
-      resolved_target: detail.resolvedTarget,
-      mr_iid: toBigint(detail.mrIid),
-      web_url: detail.webUrl,
-      written_sha: detail.writtenSha,
-      written_hash: detail.writtenHash,
-      rebuild_wanted: detail.rebuildWanted,
-      head_sha: detail.headSha,
-      head_pipeline_id: toBigint(detail.headPipelineId),
-      head_pipeline_status: detail.headPipelineStatus,
-      detailed_merge_status: detail.detailedMergeStatus,
-      merge_refusal: detail.mergeRefusal,
-      unsettled_looks: detail.unsettledLooks,
-      merge_commit_sha: detail.mergeCommitSha,
-      merged_at: detail.mergedAt,
-    })
-    .where('work_item_id', '=', workItemId)
-    .execute()
-}
-
-export async function readDetail(db: Database, workItemId: string): Promise<MrDetail> {
-  const row = await db
-    .selectFrom('mr_details')
-    .select(DETAIL_COLUMNS)
-    .where('work_item_id', '=', workItemId)
-    .executeTakeFirstOrThrow(() => new Error(`work item ${workItemId} has no row in mr_details`))
-  return toDetail(row)
-}
-
-export async function readDetails(
-  db: Database,
-  workItemIds: readonly string[],
-): Promise<ReadonlyMap<string, MrDetail>> {
-  if (workItemIds.length === 0) return new Map()
-  const rows = await db
-    .selectFrom('mr_details')
-    .select(DETAIL_COLUMNS)
-    .where('work_item_id', 'in', workItemIds)
-    .execute()
-  return new Map(rows.map((row) => [row.work_item_id, toDetail(row)]))
+function fromDetail(detail: MrDetail) {
+  return {
+    project_id: detail.projectId,
+    resolved_target: detail.resolvedTarget,
+    mr_iid: detail.mrIid,
+    web_url: detail.webUrl,
+    written_sha: detail.writtenSha,
+    written_hash: detail.writtenHash,
+    rebuild_wanted: detail.rebuildWanted,
+    head_sha: detail.headSha,
+    head_pipeline_id: detail.headPipelineId,
+    head_pipeline_status: detail.headPipelineStatus,
+    detailed_merge_status: detail.detailedMergeStatus,
+    merge_refusal: detail.mergeRefusal,
+    unsettled_looks: detail.unsettledLooks,
+    merge_commit_sha: detail.mergeCommitSha,
+    merged_at: detail.mergedAt,
+  }
 }
 
 /** The whole submission as it stands now, files included, read in one statement so that its parts belong together. */
@@ -167,19 +118,15 @@ export async function findItemsByPointers(
 }
 
 function toColumns(submission: MrSubmission) {
-  const { item_type: _, target_branch, file_actions, labels, assignees, reviewers, ...columns } = submission
-  return {
-    ...columns,
-    target_branch: target_branch ?? null,
-    // As text: given the array itself, pg would take it for a PostgreSQL array.
-    file_actions: JSON.stringify(file_actions),
-    labels: [...labels],
-    assignees: [...assignees],
-    reviewers: [...reviewers],
-  }
+  const { item_type: _, target_branch, ...columns } = submission
+  return { ...columns, target_branch: target_branch ?? null }
 }
 
-function toDetail(row: DetailRow): MrDetail {
+/** A row as JSON carries it: GitLab's numbers are far below 2^53, instants are text. */
+type MrDetailRow = Omit<ReturnType<typeof toColumns>, 'commit_message' | 'file_actions'> &
+  Omit<ReturnType<typeof fromDetail>, 'merged_at'> & { readonly merged_at: string | null }
+
+function toDetail(row: MrDetailRow): MrDetail {
   return {
     project: row.project,
     sourceBranch: row.source_branch,
@@ -192,29 +139,20 @@ function toDetail(row: DetailRow): MrDetail {
     autoMerge: row.auto_merge,
     squash: row.squash,
     removeSourceBranch: row.remove_source_branch,
-    projectId: toNumber(row.project_id),
+    projectId: row.project_id,
     resolvedTarget: row.resolved_target,
-    mrIid: toNumber(row.mr_iid),
+    mrIid: row.mr_iid,
     webUrl: row.web_url,
     writtenSha: row.written_sha,
     writtenHash: row.written_hash,
     rebuildWanted: row.rebuild_wanted,
     headSha: row.head_sha,
-    headPipelineId: toNumber(row.head_pipeline_id),
+    headPipelineId: row.head_pipeline_id,
     headPipelineStatus: row.head_pipeline_status,
     detailedMergeStatus: row.detailed_merge_status,
     mergeRefusal: row.merge_refusal,
     unsettledLooks: row.unsettled_looks,
     mergeCommitSha: row.merge_commit_sha,
-    mergedAt: row.merged_at,
+    mergedAt: row.merged_at === null ? null : new Date(row.merged_at),
   }
-}
-
-function toBigint(value: number | null): bigint | null {
-  return value === null ? null : BigInt(value)
-}
-
-/** GitLab's numbers are far below 2^53. */
-function toNumber(value: bigint | null): number | null {
-  return value === null ? null : Number(value)
 }

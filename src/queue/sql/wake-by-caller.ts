@@ -17,9 +17,11 @@ export async function wakeByCaller(
     update work_items
     set phase = 'active',
         resolution = null,
+        ended_at = null,
         content_hash = coalesce(${contentHash}::text, content_hash),
         revision = revision + 1,
         actionable = true,
+        actionable_since = case when actionable then actionable_since else now() end,
         attempts = 0,
         transient_failures = 0,
         failing_since = null,

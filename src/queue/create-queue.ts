@@ -1,0 +1,79 @@
+/** Puts one process's queue together: its workers, what callers and operators see of it, and the wake-ups between processes. */
+import type { Audit } from '../audit/entry.ts'
+import type { Database } from '../db/database.ts'
+import { createWakeChannel } from '../db/wake-channel.ts'
+import type { Log } from '../lib/log.ts'
+import type { QueueConfig } from './config.ts'
+import { createWorkQueue } from './create-work-queue.ts'
+import { createHousekeeping } from './housekeeping.ts'
+import type { AnyItemType } from './item-type.ts'
+import { createProcessingManager, type ProcessingManager } from './processing-manager.ts'
+import { createQueueAdmin, type QueueAdmin } from './queue-admin.ts'
+import { notifyWake, WAKE_CHANNEL } from './sql/notify-wake.ts'
+import { createWakeHints } from './wake-hints.ts'
+import type { WorkQueue } from './work-queue.ts'
+
+export interface Queue {
+  readonly work: WorkQueue
+  readonly admin: QueueAdmin
+  readonly manager: ProcessingManager
+  /** Begins to work; until then submissions are only stored. */
+  start(): void
+  /** Decision 0036: begins nothing new, lets running actions finish, then gives up. */
+  stop(): Promise<void>
+}
+
+export interface QueueDependencies {
+  readonly db: Database
+  readonly itemTypes: ReadonlyMap<string, AnyItemType>
+  readonly config: QueueConfig
+  readonly audit: Audit
+  readonly log: Log
+  readonly random: () => number
+  /** Where to listen for wake-ups, PostgreSQL itself; null = neither listen nor tell others, the sweep finds everything. */
+  readonly listenUrl: string | null
+}
+
+export function createQueue(dependencies: QueueDependencies): Queue {
+  const { db, itemTypes, config, audit, log, random, listenUrl } = dependencies
+  const manager = createProcessingManager(dependencies)
+  const hints = createWakeHints({ notify: () => notifyWake(db), log, enabled: listenUrl !== null })
+  const channel =
+    listenUrl === null
+      ? null
+      : createWakeChannel({
+          url: listenUrl,
+          channel: WAKE_CHANNEL,
+          db,
+          log,
+          random,
+          onWake: manager.notifyAny,
+          onReconnect: manager.notifyAny,
+        })
+  const housekeeping = createHousekeeping({ db, log, retentionMs: config.retention })
+  const listening = () => {
+    if (channel === null) return 'off'
+    return channel.state() === 'listening' ? 'on' : 'lost'
+  }
+  return {
+    work: createWorkQueue({ db, itemTypes, audit, manager, hints, leaseMs: config.lease }),
+    admin: createQueueAdmin({
+      db,
+      itemTypes,
+      audit,
+      notify: manager.notify,
+      processStatus: () => ({ ...manager.status(), listening: listening() }),
+    }),
+    manager,
+    start() {
+      manager.start()
+      channel?.start()
+      housekeeping.start()
+    },
+    async stop() {
+      await Promise.all([channel?.stop(), housekeeping.stop()])
+      await manager.stop()
+      hints.stop()
+    },
+  }
+}

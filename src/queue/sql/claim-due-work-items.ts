@@ -1,0 +1,97 @@
+import type { Database } from '../../db/database.ts'
+import { CHOOSE_WANTED, type ClaimOptions, claimParameters, HAS_ROOM, IS_FREE } from './choose-sql.ts'
+import { type Claimed, claimWanted, runClaim } from './claim-sql.ts'
+import type { ItemTypes } from './detail-sql.ts'
+
+/** Where a look at the queue begins: behind this item, in the order in which items come due, or so much before it. */
+export interface ClaimCursor {
+  readonly dueAt: string
+  readonly id: string
+  readonly stepBackMs: number
+}
+
+export const FROM_THE_START: ClaimCursor = {
+  dueAt: '-infinity',
+  id: '00000000-0000-0000-0000-000000000000',
+  stepBackMs: 0,
+}
+
+/** Work that was handed in, woken or is to be tried again. */
+function ready(after: string): string {
+  return `
+      select id, due_at, concurrency_key
+      from work_items
+      where actionable
+        and due_at <= now()
+        and ${IS_FREE}
+        and ${HAS_ROOM}
+        ${after}
+      order by due_at, id
+      limit $3::int
+      for no key update skip locked`
+}
+
+/**
+ * Claims the next items behind the cursor: one range of one index, without what this process has already claimed. A look
+ * that always began at the left edge would pass all that was claimed before and could not yet be vacuumed, which under an
+ * old transaction is everything (decision 0061). Items that come due behind the cursor are left to the sweep.
+ */
+export function createClaimReadyWorkItems(db: Database, itemTypes: ItemTypes) {
+  const text = `
+    with candidates as materialized (${ready("and (due_at, id) > ($8::timestamptz - $10::double precision * interval '1 ms', $9::uuid)")}
+    ),
+    ${CHOOSE_WANTED},
+    ${claimWanted(itemTypes)}`
+  return (cursor: ClaimCursor, options: ClaimOptions): Promise<readonly Claimed[]> =>
+    runClaim(db, itemTypes, text, [...claimParameters(itemTypes, options), cursor.dueAt, cursor.id, cursor.stepBackMs])
+}
+
+/**
+ * The sweep: claims whatever is due and nobody holds, oldest first. Three probes of partial indexes, so that the cost
+ * follows what is due and not what exists (decisions 0035 and 0048). No types: nothing is due (decision 0025).
+ */
+export function createSweepWorkItems(db: Database, itemTypes: ItemTypes) {
+  const text = sweepText(itemTypes)
+  return (options: ClaimOptions): Promise<readonly Claimed[]> =>
+    runClaim(db, itemTypes, text, claimParameters(itemTypes, options))
+}
+
+/** Exported for the test of its plan and for the benchmark. */
+export function sweepText(itemTypes: ItemTypes): string {
+  return `
+    with handed_in as materialized (${ready('')}
+    ),
+    with_events as materialized (
+      -- Events without a worker; they are drained even while a failed action waits for its next try.
+      select work_items.id, received_at as due_at, concurrency_key
+      from pending_events
+      join work_items on work_items.id = work_item_id
+      where not dead
+        and ${IS_FREE}
+        and ${HAS_ROOM}
+      order by pending_events.id
+      limit $3::int
+      for no key update of work_items skip locked
+    ),
+    deferred as materialized (
+      -- Deferred dimensions that have come due; an item in backoff waits for its retry instead.
+      select work_items.id, pending_until as due_at, concurrency_key
+      from work_item_statuses
+      join work_items on work_items.id = work_item_id
+      where status = 'true'
+        and pending_until <= now()
+        and coalesce(retry_at <= now(), true)
+        and ${IS_FREE}
+        and ${HAS_ROOM}
+      order by pending_until
+      limit $3::int
+      for no key update of work_items skip locked
+    ),
+    candidates as (
+      select id, min(due_at) as due_at, concurrency_key
+      from (select * from handed_in union all select * from with_events union all select * from deferred) due
+      group by id, concurrency_key
+    ),
+    ${CHOOSE_WANTED},
+    ${claimWanted(itemTypes)}`
+}

@@ -1,0 +1,52 @@
+/** The second half that all claims share: who is wanted is known, and the lease is taken. */
+
+import type { Database } from '../../db/database.ts'
+import { runPrepared } from '../../db/prepared.ts'
+import type { ItemTypes } from './detail-sql.ts'
+import { type Observation, type ObservationRow, observationColumns, toObservation } from './observation.ts'
+
+/** A claimed item: the epoch is the proof of the lease in every later write. */
+export interface Claimed extends Observation {
+  readonly epoch: bigint
+  /** When the item came due, exactly as PostgreSQL has it: microseconds decide where a cursor goes on. */
+  readonly dueAt: string
+}
+
+/**
+ * Takes the lease of every row of `wanted (id)`, for $2 milliseconds.
+ *
+ * `actionable` becomes true here, so that a crash at any later point leaves the item visible to the sweep even where a
+ * deferred dimension, and not `actionable`, was what woke it (decision 0058).
+ */
+export function claimWanted(itemTypes: ItemTypes): string {
+  return `claimed as (
+      update work_items
+      set leased_until = now() + $2::double precision * interval '1 ms',
+          lease_epoch = lease_epoch + 1,
+          actionable = true,
+          actionable_since = case when actionable then actionable_since else now() end
+      from wanted
+      where work_items.id = wanted.id
+      returning work_items.id, work_items.lease_epoch
+    )
+    select ${observationColumns(itemTypes)}, claimed.lease_epoch as epoch, item.due_at::text as due_at_text
+    from claimed
+    -- As the item was when this statement began, like everything else that is read here.
+    join work_items item on item.id = claimed.id
+    order by item.due_at, item.id`
+}
+
+interface ClaimedRow extends ObservationRow {
+  readonly epoch: bigint
+  readonly due_at_text: string
+}
+
+export async function runClaim(
+  db: Database,
+  itemTypes: ItemTypes,
+  text: string,
+  values: readonly unknown[],
+): Promise<readonly Claimed[]> {
+  const { rows } = await runPrepared<ClaimedRow>(db, text, values)
+  return rows.map((row) => ({ ...toObservation(itemTypes, row), epoch: row.epoch, dueAt: row.due_at_text }))
+}
