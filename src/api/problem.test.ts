@@ -8,8 +8,8 @@ const SRC = join(import.meta.dirname, '..')
 /** Rooms whose errors can end a request. What the others throw reaches nobody but an operator or the queue. */
 const ROOMS = ['api', 'auth', 'events', 'queue', 'lib']
 
-/** Thrown inside these rooms, but never on the way of a request. */
-const NOT_FOR_CALLERS = ['lease_lost', 'not_json']
+/** Thrown inside these rooms, but never on the way of a request, or defects that a caller sees as internal_error. */
+const NOT_FOR_CALLERS = ['lease_lost', 'not_json', 'detail_missing']
 
 function codesIn(room: string): string[] {
   const files = readdirSync(join(SRC, room), { recursive: true, encoding: 'utf8' })

@@ -23,7 +23,7 @@ export function queueStatusView(status: QueueStatus): QueueStatusView {
       item_type: item.itemType,
       dedup_key: item.dedupKey,
       concurrency_key: item.concurrencyKey,
-      busy_since: item.busySince.toISOString(),
+      leased_at: item.leasedAt.toISOString(),
       leased_until: item.leasedUntil.toISOString(),
       attempts: item.attempts,
     })),

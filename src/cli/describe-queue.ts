@@ -65,14 +65,14 @@ function groupTable({ now, by_item_type, by_concurrency_key }: QueueStatus, { di
 }
 
 function runningTable({ now, running_items }: QueueStatus, { dim }: Colors): string[] {
-  const rows = running_items.map(({ id, busy_since, leased_until, attempts, dedup_key }) => [
+  const rows = running_items.map(({ id, leased_at, leased_until, attempts, dedup_key }) => [
     id,
-    span(now, busy_since),
+    span(now, leased_at),
     span(leased_until, now),
     String(attempts),
     printable(dedup_key),
   ])
-  const head = ['RUNNING', 'BUSY FOR', 'LEASE', 'FAILURES', 'WHAT']
+  const head = ['RUNNING', 'CLAIMED FOR', 'LEASE', 'FAILURES', 'WHAT']
   return table([head, ...rows], (cell, _column, row) => (row === 0 ? dim(cell) : cell))
 }
 
@@ -137,9 +137,9 @@ function adviceOnDue({ now, total, oldest_due, by_concurrency_key, process }: Qu
 function adviceOnItems({ now, total, running_items }: QueueStatus): Advice[] {
   const advice: Advice[] = []
   const [slowest] = running_items
-  if (slowest !== undefined && ageMs(now, slowest.busy_since) >= LONG_RUN_MS) {
+  if (slowest !== undefined && ageMs(now, slowest.leased_at) >= LONG_RUN_MS) {
     advice.push({
-      what: `One item has not come to rest for ${span(now, slowest.busy_since)}.`,
+      what: `One item has been worked on without rest for ${span(now, slowest.leased_at)}.`,
       next: `See what it does: wq show ${slowest.id}`,
     })
   }

@@ -59,18 +59,18 @@ export const queueStatusSchema = z
           item_type: z.string(),
           dedup_key: z.string(),
           concurrency_key: z.string().nullable(),
-          busy_since: time.describe('Due or worked on since then, without having come to rest.'),
+          leased_at: time.describe('When its worker claimed it.'),
           leased_until: time.describe('Others take over then, unless its worker renews the lease.'),
           attempts: count.describe('Failures in a row of the current action.'),
         }),
       )
-      .describe('At most 20, those that have been busy for longest first.'),
+      .describe('At most 20, the oldest claims first.'),
     oldest_due: z.object({ id: z.uuid(), item_type: z.string(), since: time }).nullable(),
     process: processSchema.describe('The process that answers. Everything else is about all of them together.'),
   })
   .meta({ id: 'QueueStatus' })
 
-export const eventIdSchema = z
+const eventIdSchema = z
   .string()
   .regex(/^[1-9]\d{0,17}$/, 'must be the number of an event, such as 42')
   .describe('The number of an event.')

@@ -87,6 +87,7 @@ export interface WorkItems {
   last_error: Json | null;
   last_event_at: Timestamp | null;
   lease_epoch: Generated<bigint>;
+  leased_at: Timestamp | null;
   leased_until: Timestamp | null;
   parent_id: string | null;
   phase: Generated<string>;

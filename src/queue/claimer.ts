@@ -10,13 +10,10 @@
 import type { Database } from '../db/database.ts'
 import { messageOf } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
+import type { HeldItems } from './held-items.ts'
+import { createReadyLook, fillsAKey } from './ready-look.ts'
 import type { ClaimOptions } from './sql/choose-sql.ts'
-import {
-  type ClaimCursor,
-  createClaimReadyWorkItems,
-  createSweepWorkItems,
-  FROM_THE_START,
-} from './sql/claim-due-work-items.ts'
+import { claimSize, createSweepWorkItems } from './sql/claim-due-work-items.ts'
 import type { Claimed } from './sql/claim-sql.ts'
 import { createClaimWorkItems } from './sql/claim-work-items.ts'
 import type { ItemTypes } from './sql/detail-sql.ts'
@@ -45,42 +42,32 @@ export interface ClaimerDependencies {
   readonly sweepIntervalMs: number
   /** Items of one concurrency key at most. */
   readonly perKey: number
-  /** How many items this process may hold, and how many more than now. */
+  readonly held: HeldItems
+  /** How many items this process may hold. */
   readonly target: () => number
-  readonly room: () => number
   readonly workerIsFree: () => boolean
-  readonly heldByKey: () => ReadonlyMap<string, number>
   /** Here is a claimed item; `askedAt`: when its claim was sent, on the monotonic clock. */
   readonly take: (claimed: Claimed, askedAt: number) => void
 }
 
 /** Beyond this many, items are not remembered one by one: they are actionable, and found like everything else. */
 const MOST_WANTED = 1_000
-/**
- * A look that found less than it might have has seen the end of the queue. The next one starts this far back: what was
- * inserted by a transaction that began a little earlier and committed a little later lies before the end.
- */
-const STEP_BACK_MS = 50
 /** A sweep that takes long comes less often: it may use this part of the time. */
 const SWEEP_SHARE = 0.1
 
 export function createClaimer(deps: ClaimerDependencies): Claimer {
-  const { db, itemTypes, log, leaseMs } = deps
+  const { db, itemTypes, log, held } = deps
   const claimThese = createClaimWorkItems(db, itemTypes)
-  const claimReady = createClaimReadyWorkItems(db, itemTypes)
-  const sweep = createSweepWorkItems(db, itemTypes)
-
+  const ready = createReadyLook(db, itemTypes)
+  const sweep = createSweep(deps, () => pump())
   const wanted = new Set<string>()
   let more = false
-  let sweepIsDue = false
-  let cursor: ClaimCursor = FROM_THE_START
   let onItsWay: Promise<void> | null = null
-  let sweepTimer: NodeJS.Timeout | undefined
   let running = false
 
   function pump(): void {
-    if (!running || onItsWay !== null || !(wanted.size > 0 || more || sweepIsDue)) return
-    const room = deps.room()
+    if (!running || onItsWay !== null || !(wanted.size > 0 || more || sweep.isDue())) return
+    const room = deps.target() - held.size
     if (room <= 0) return
     if (room < deps.target() / 2 && !deps.workerIsFree()) return
     onItsWay = claim(room).finally(() => {
@@ -89,10 +76,16 @@ export function createClaimer(deps: ClaimerDependencies): Claimer {
     })
   }
 
-  async function claim(limit: number): Promise<void> {
+  async function claim(room: number): Promise<void> {
+    const options = {
+      leaseMs: deps.leaseMs,
+      limit: claimSize(room),
+      freePerKey: deps.perKey,
+      freeByKey: held.freeByKey(),
+    }
     const askedAt = performance.now()
     try {
-      for (const claimed of await next(limit)) deps.take(claimed, askedAt)
+      for (const claimed of await next(options)) deps.take(claimed, askedAt)
     } catch (error) {
       // Nothing is forgotten: what was wanted is actionable, and the next sweep finds it.
       wanted.clear()
@@ -101,11 +94,14 @@ export function createClaimer(deps: ClaimerDependencies): Claimer {
     }
   }
 
-  async function next(limit: number): Promise<readonly Claimed[]> {
-    const options = { leaseMs, limit, freePerKey: deps.perKey, freeByKey: freeByKey() }
-    if (sweepIsDue) return sweepNow(options)
+  async function next(options: ClaimOptions): Promise<readonly Claimed[]> {
+    if (sweep.isDue()) {
+      const claimed = await sweep.claim(options)
+      if (claimed.length >= options.limit || fillsAKey(claimed, options)) more = true
+      return claimed
+    }
     if (wanted.size > 0) {
-      const ids = [...wanted].slice(0, limit)
+      const ids = [...wanted].slice(0, options.limit)
       for (const id of ids) wanted.delete(id)
       const claimed = await claimThese(ids, options)
       // Somebody else has the others, or their key has no room: then they are found when it has.
@@ -113,49 +109,9 @@ export function createClaimer(deps: ClaimerDependencies): Claimer {
       return claimed
     }
     more = false
-    const claimed = await claimReady(cursor, options)
-    const last = claimed.at(-1)
-    // A key that this claim has filled may have hidden what lies behind it.
-    const isEnd = claimed.length < limit && !fillsKey(claimed, options.freeByKey)
+    const { claimed, isEnd } = await ready.claim(options)
     if (!isEnd) more = true
-    if (last !== undefined) cursor = { dueAt: last.dueAt, id: last.snapshot.item.id, stepBackMs: 0 }
-    if (isEnd) cursor = { ...cursor, id: FROM_THE_START.id, stepBackMs: STEP_BACK_MS }
     return claimed
-  }
-
-  async function sweepNow(options: ClaimOptions): Promise<readonly Claimed[]> {
-    sweepIsDue = false
-    const startedAt = performance.now()
-    try {
-      const claimed = await sweep(options)
-      if (claimed.length >= options.limit || fillsKey(claimed, options.freeByKey)) more = true
-      return claimed
-    } finally {
-      scheduleSweep(Math.max(deps.sweepIntervalMs, (performance.now() - startedAt) / SWEEP_SHARE))
-    }
-  }
-
-  function scheduleSweep(delayMs: number): void {
-    if (!running) return
-    clearTimeout(sweepTimer)
-    sweepTimer = setTimeout(() => {
-      sweepIsDue = true
-      pump()
-    }, delayMs)
-  }
-
-  function freeByKey(): ReadonlyMap<string, number> {
-    return new Map([...deps.heldByKey()].map(([key, items]) => [key, Math.max(0, deps.perKey - items)]))
-  }
-
-  function fillsKey(claimed: readonly Claimed[], before: ReadonlyMap<string, number>): boolean {
-    const free = new Map(before)
-    return claimed.some(({ snapshot: { item } }) => {
-      if (item.concurrencyKey === null) return false
-      const left = (free.get(item.concurrencyKey) ?? deps.perKey) - 1
-      free.set(item.concurrencyKey, left)
-      return left <= 0
-    })
   }
 
   function lookForMore(): void {
@@ -166,8 +122,7 @@ export function createClaimer(deps: ClaimerDependencies): Claimer {
   return {
     start() {
       running = true
-      sweepIsDue = true
-      pump()
+      sweep.start()
     },
     want(workItemId) {
       if (wanted.size < MOST_WANTED) wanted.add(workItemId)
@@ -177,8 +132,7 @@ export function createClaimer(deps: ClaimerDependencies): Claimer {
     lookForMore,
     roomGrew(keyWasFull) {
       if (keyWasFull) {
-        // What was passed over for want of room lies behind the cursor.
-        cursor = FROM_THE_START
+        ready.fromTheStart()
         more = true
       }
       pump()
@@ -186,8 +140,47 @@ export function createClaimer(deps: ClaimerDependencies): Claimer {
     hasWork: () => wanted.size > 0 || more,
     async stop() {
       running = false
-      clearTimeout(sweepTimer)
+      sweep.stop()
       await onItsWay
+    },
+  }
+}
+
+interface Sweep {
+  start(): void
+  isDue(): boolean
+  claim(options: ClaimOptions): Promise<readonly Claimed[]>
+  stop(): void
+}
+
+/** Becomes due at the start, and then an interval after each sweep. */
+function createSweep({ db, itemTypes, sweepIntervalMs }: ClaimerDependencies, onDue: () => void): Sweep {
+  const sweep = createSweepWorkItems(db, itemTypes)
+  let isDue = false
+  let isStopped = false
+  let timer: NodeJS.Timeout | undefined
+
+  function becomeDue(): void {
+    isDue = true
+    onDue()
+  }
+
+  return {
+    start: becomeDue,
+    isDue: () => isDue,
+    async claim(options) {
+      isDue = false
+      const startedAt = performance.now()
+      try {
+        return await sweep(options)
+      } finally {
+        const pauseMs = Math.max(sweepIntervalMs, (performance.now() - startedAt) / SWEEP_SHARE)
+        if (!isStopped) timer = setTimeout(becomeDue, pauseMs)
+      }
+    },
+    stop() {
+      isStopped = true
+      clearTimeout(timer)
     },
   }
 }

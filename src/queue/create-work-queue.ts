@@ -33,7 +33,7 @@ export interface WorkQueueDependencies {
 }
 
 export function createWorkQueue(dependencies: WorkQueueDependencies): WorkQueue {
-  const { db, itemTypes, audit, manager } = dependencies
+  const { db, itemTypes, audit, manager, hints } = dependencies
   const submitWorkItem = createSubmitWorkItem(dependencies)
   const storePendingEvents = createStorePendingEvents(dependencies)
   const readObservations = createReadObservations(db, itemTypes)
@@ -72,6 +72,7 @@ export function createWorkQueue(dependencies: WorkQueueDependencies): WorkQueue 
       phase_to: item.phase,
     })
     manager.notify(id)
+    if (manager.isBusy()) hints.send()
     return item
   }
 

@@ -41,7 +41,7 @@ export async function handleEvent(
   try {
     result = type.events.handle(event, observation.snapshot)
   } catch (error) {
-    await countFailure(deps, observation.snapshot, event, messageOf(error))
+    await countFailure(deps, lease, observation.snapshot, event, messageOf(error))
     return { kind: 'applied', next: null }
   }
   return apply(deps, lease, observation, event, result)
@@ -90,11 +90,13 @@ async function apply(
 
 async function countFailure(
   { db, audit, log }: EventDependencies,
+  lease: Lease,
   { item }: Snapshot<unknown>,
   event: PendingEvent,
   message: string,
 ): Promise<void> {
-  const dead = await failPendingEvent(db, event.id, message, MAX_EVENT_ATTEMPTS)
+  const dead = await failPendingEvent(db, lease, event.id, message, MAX_EVENT_ATTEMPTS)
+  if (dead === null) throw new LeaseLost(item.id)
   log.warn({ work_item_id: item.id, event_id: event.id, error: message, dead }, 'an event could not be handled')
   if (!dead) return
   audit.record({

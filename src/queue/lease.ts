@@ -15,6 +15,9 @@ import type { Heartbeat } from './sql/extend-leases.ts'
 export interface Lease {
   readonly workItemId: string
   readonly epoch: bigint
+  /** It can no longer be trusted, or the process can wait no longer: nothing more may be done under it. */
+  readonly isLost: boolean
+  /** Aborted at that moment. */
   readonly signal: AbortSignal
   /** No heartbeat any more: the lease was given back, or is left to run out. */
   end(): void
@@ -31,6 +34,8 @@ export class LeaseLost extends WorkQueueError {
 export interface LeaseKeeper {
   /** `askedAt`: when the claim was sent, on the monotonic clock; the lease is at least that old. */
   hold(workItemId: string, epoch: bigint, askedAt: number): Lease
+  /** Interrupts everything that is done under a lease. */
+  loseAll(): void
   stop(): void
 }
 
@@ -40,20 +45,18 @@ export interface LeaseKeeperDependencies {
   readonly log: Log
 }
 
-interface Held extends Lease {
-  readonly lose: () => void
-  /** When the last successful write of this lease was sent. */
-  trust(since: number): void
-}
+/** Of a lease; how often its keeper looks for leases that have run out. They are given up that much too early. */
+const LOOKS = 24
 
 /** One heartbeat for all leases of the process, every third of a lease. */
 export function createLeaseKeeper({ extend, leaseMs, log }: LeaseKeeperDependencies): LeaseKeeper {
-  const held = new Set<Held>()
+  const held = new Set<HeldLease>()
   let beating = false
   const heartbeat = setInterval(() => void beat(), leaseMs / 3)
+  const expiry = setInterval(loseExpired, leaseMs / LOOKS)
 
   async function beat(): Promise<void> {
-    // A beat that hangs is not joined by a second one; if it never ends, the leases expire by their own clocks.
+    // A beat that hangs is not joined by a second one; if it never ends, the leases expire by the process's clock.
     if (beating || held.size === 0) return
     beating = true
     const leases = [...held]
@@ -61,47 +64,75 @@ export function createLeaseKeeper({ extend, leaseMs, log }: LeaseKeeperDependenc
     try {
       const answers = await extend(leases, leaseMs)
       leases.forEach((lease, index) => {
-        if (answers[index] === 'extended') lease.trust(sentAt)
+        if (answers[index] === 'extended') lease.trustedAt = sentAt
         if (answers[index] === 'lost') lease.lose()
       })
     } catch (error) {
-      // The next beat may succeed; if none does, each lease's own clock ends it.
+      // The next beat may succeed; if none does, the leases expire.
       log.warn({ leases: leases.length, error: messageOf(error) }, 'a heartbeat failed')
     } finally {
       beating = false
     }
   }
 
+  /** An interval that is overdue fires before any answer that has arrived meanwhile is seen. */
+  function loseExpired(): void {
+    const oldest = performance.now() - leaseMs * (1 - 1 / LOOKS)
+    for (const lease of held) if (lease.trustedAt < oldest) lease.lose()
+  }
+
   return {
     hold(workItemId, epoch, askedAt) {
-      const lease = createLease(workItemId, epoch, leaseMs, (ended) => held.delete(ended))
-      lease.trust(askedAt)
+      const lease = new HeldLease(workItemId, epoch, askedAt, held)
       held.add(lease)
       return lease
     },
-    stop: () => clearInterval(heartbeat),
+    loseAll() {
+      for (const lease of held) lease.lose()
+    },
+    stop() {
+      clearInterval(heartbeat)
+      clearInterval(expiry)
+    },
   }
 }
 
-function createLease(workItemId: string, epoch: bigint, leaseMs: number, onEnd: (lease: Held) => void): Held {
-  const controller = new AbortController()
-  let ended = false
-  let expiry: NodeJS.Timeout | undefined
-  const lease: Held = {
-    workItemId,
-    epoch,
-    signal: controller.signal,
-    lose: () => controller.abort(new LeaseLost(workItemId)),
-    trust(since) {
-      clearTimeout(expiry)
-      if (ended || controller.signal.aborted) return
-      expiry = setTimeout(lease.lose, Math.max(0, leaseMs - (performance.now() - since)))
-    },
-    end() {
-      ended = true
-      clearTimeout(expiry)
-      onEnd(lease)
-    },
+class HeldLease implements Lease {
+  readonly workItemId: string
+  readonly epoch: bigint
+  /** When the last successful write of this lease was sent. */
+  trustedAt: number
+  readonly #held: Set<HeldLease>
+  #isLost = false
+  #controller: AbortController | null = null
+
+  constructor(workItemId: string, epoch: bigint, trustedAt: number, held: Set<HeldLease>) {
+    this.workItemId = workItemId
+    this.epoch = epoch
+    this.trustedAt = trustedAt
+    this.#held = held
   }
-  return lease
+
+  get isLost(): boolean {
+    return this.#isLost
+  }
+
+  /** Made for those who ask: most short actions never do. */
+  get signal(): AbortSignal {
+    if (this.#controller === null) {
+      this.#controller = new AbortController()
+      if (this.#isLost) this.#controller.abort(new LeaseLost(this.workItemId))
+    }
+    return this.#controller.signal
+  }
+
+  lose(): void {
+    this.#isLost = true
+    this.#held.delete(this)
+    this.#controller?.abort(new LeaseLost(this.workItemId))
+  }
+
+  end(): void {
+    this.#held.delete(this)
+  }
 }

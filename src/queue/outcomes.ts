@@ -106,7 +106,7 @@ async function persist<Out>(
       const written = await write()
       return written === null && sentBefore ? await readBack() : written
     } catch (error) {
-      if (!isConnectionError(error) || lease.signal.aborted) throw error
+      if (!isConnectionError(error) || lease.isLost) throw error
       sentBefore = true
       // Ended by the lease's end as well; then the next error is thrown.
       await delay(wait, undefined, { signal: lease.signal }).catch(() => {})

@@ -53,7 +53,7 @@ async function workUntilRest(deps: LoopDependencies, lease: Lease, first: Observ
   const startedAt = performance.now()
   let next: Observation | null = first
   while (!deps.isStopping() && performance.now() - startedAt < deps.config.item_deadline) {
-    if (lease.signal.aborted) throw new LeaseLost(lease.workItemId)
+    if (lease.isLost) throw new LeaseLost(lease.workItemId)
     const { snapshot, events, moreEvents }: Observation = next ?? (await readAgain(deps, lease))
     const { item, now } = snapshot
     if (item.phase !== 'active') break

@@ -60,11 +60,13 @@ async function item(row: Row = {}): Promise<string> {
   const id = uuidv7()
   await sql`
     insert into work_items (
-      id, item_type, concurrency_key, phase, resolution, actionable, actionable_since, retry_at, leased_until,
+      id, item_type, concurrency_key, phase, resolution, actionable, actionable_since, retry_at, leased_at, leased_until,
       dedup_key, content_hash, caller_identity)
     values (
       ${id}, ${type}, ${key}, ${phase}, ${phase === 'active' ? null : 'over'}, ${actionable}, ${inSeconds(since)},
-      ${inSeconds(retry)}, ${inSeconds(lease)}, ${`${type}:${id}`}, 'hash', 'ann')`.execute(database.db)
+      ${inSeconds(retry)}, ${inSeconds(lease === null ? null : since)}, ${inSeconds(lease)}, ${`${type}:${id}`}, 'hash', 'ann')`.execute(
+    database.db,
+  )
   for (const [index, seconds] of (row.deferred ?? []).entries()) {
     await sql`
       insert into work_item_statuses (work_item_id, dimension, status, pending_until)
@@ -140,13 +142,13 @@ describe('the state of the queue', () => {
     expect(status.total).toMatchObject({ due: 3, backoff: 1, deferred: 1, active: 5 })
   })
 
-  test('lists what runs, busy for longest first', async () => {
+  test('lists what runs, the oldest claim first', async () => {
     const young = await item({ actionable: true, since: -1, lease: 600 })
     const old = await item({ actionable: true, since: -1_000, lease: 600, key: 'home' })
     const { running, now } = await createAdmin().admin.status(TYPES)
     expect(running.map(({ id }) => id)).toEqual([old, young])
     expect(running[0]?.concurrencyKey).toBe('home')
-    expect(secondsFrom(now, running[0]?.busySince ?? null)).toBe(-1_000)
+    expect(secondsFrom(now, running[0]?.leasedAt ?? null)).toBe(-1_000)
   })
 
   test('names the fifty keys with most due', async () => {

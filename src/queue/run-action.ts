@@ -10,7 +10,7 @@ import type { Log } from '../lib/log.ts'
 import { recordPhaseChange } from './audit-phase-change.ts'
 import type { QueueConfig } from './config.ts'
 import { Draft } from './draft.ts'
-import type { AnyItemType, ExecutorResult, Snapshot } from './item-type.ts'
+import type { AnyItemType, ExecutorContext, ExecutorResult, Snapshot } from './item-type.ts'
 import { type Lease, LeaseLost } from './lease.ts'
 import type { Outcomes } from './outcomes.ts'
 import { afterSuccess, nextWakeInMs } from './predict.ts'
@@ -24,8 +24,6 @@ export interface ActionDependencies {
   readonly random: () => number
   /** Waits for a free worker, and holds it for as long as the action runs (decision 0041). */
   readonly inWorker: <T>(run: () => Promise<T>) => Promise<T>
-  /** Aborted when a stopping process can wait no longer for running actions. */
-  readonly stopSignal: AbortSignal
 }
 
 /**
@@ -46,12 +44,11 @@ export async function runAction(
   action: string,
 ): Promise<ActionOutcome> {
   const draft = new Draft(snapshot.item, snapshot.detail, snapshot.dimensions)
-  const signal = AbortSignal.any([lease.signal, deps.stopSignal])
   const startedAt = performance.now()
-  const outcome = await deps.inWorker(() => execute(deps, type, signal, snapshot, action, draft))
+  const outcome = await deps.inWorker(() => execute(deps, type, lease, snapshot, action, draft))
   // An interruption explains any failure: whoever claims the item next does the action, and nothing is counted here. An
   // action that had succeeded by then is recorded if the lease still holds.
-  if (signal.aborted && outcome.kind === 'failure') throw new LeaseLost(snapshot.item.id)
+  if (lease.isLost && outcome.kind === 'failure') throw new LeaseLost(snapshot.item.id)
   if (outcome.kind === 'failure') return persistFailure(deps, lease, snapshot, action, outcome)
   const now = new Date(snapshot.now.getTime() + performance.now() - startedAt)
   return persistSuccess(deps, type, lease, snapshot, action, draft, now)
@@ -69,18 +66,18 @@ interface Failure {
 async function execute(
   { log }: ActionDependencies,
   type: AnyItemType,
-  signal: AbortSignal,
+  lease: Lease,
   snapshot: Snapshot<unknown>,
   action: string,
   draft: Draft<unknown>,
 ): Promise<Failure | { readonly kind: 'success' }> {
-  if (signal.aborted) return failure('interrupted', `The action ${action} was interrupted before it began.`)
+  if (lease.isLost) return failure('interrupted', `The action ${action} was interrupted before it began.`)
   const executor = type.executors[action]
   if (executor === undefined) {
     return failure('unknown_action', `The item type ${type.name} decided on ${action}, for which it has no executor.`)
   }
   try {
-    const result: ExecutorResult = await executor(draft, { signal, now: snapshot.now, log })
+    const result: ExecutorResult = await executor(draft, contextOf(lease, snapshot, log))
     if (result.outcome === 'succeeded') return { kind: 'success' }
     return { ...failure(result.code, result.message), forGood: result.outcome === 'failed_for_good' }
   } catch (error) {
@@ -94,6 +91,17 @@ async function execute(
       'an executor threw',
     )
     return failure('internal_error', `The action ${action} failed unexpectedly: ${messageOf(error)}`)
+  }
+}
+
+/** The signal is made when it is asked for. */
+function contextOf(lease: Lease, { now }: Snapshot<unknown>, log: Log): ExecutorContext {
+  return {
+    get signal() {
+      return lease.signal
+    },
+    now,
+    log,
   }
 }
 

@@ -28,7 +28,7 @@ import type { SubmissionResult } from './work-queue.ts'
 export interface SubmitDependencies {
   readonly db: Database
   readonly itemTypes: ItemTypes
-  readonly manager: Pick<ProcessingManager, 'reserve' | 'notify'>
+  readonly manager: Pick<ProcessingManager, 'reserve' | 'notify' | 'isBusy'>
   readonly hints: WakeHints
   readonly leaseMs: number
 }
@@ -72,6 +72,11 @@ export function createSubmitWorkItem({ db, itemTypes, manager, hints, leaseMs }:
       else manager.notify(claimed.snapshot.item.id)
       return claimed.snapshot.item
     })
+  }
+
+  function wake(workItemId: string): void {
+    manager.notify(workItemId)
+    if (manager.isBusy()) hints.send()
   }
 
   async function insert(
@@ -127,7 +132,7 @@ export function createSubmitWorkItem({ db, itemTypes, manager, hints, leaseMs }:
       if (item !== null) return { outcome: 'created', item }
       const updated = await update(type, identity, detail)
       if (updated === null) continue
-      if (updated.outcome !== 'unchanged') manager.notify(updated.item.id)
+      if (updated.outcome !== 'unchanged') wake(updated.item.id)
       return updated
     }
     throw new WorkQueueError('busy', 'Too many submissions of the same work item at once. Send it again.', {

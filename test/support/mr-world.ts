@@ -85,7 +85,7 @@ export async function createMrWorld({ files, project = {} }: MrWorldOptions = {}
   })
 
   async function work(id: string): Promise<void> {
-    const stopSignal = faults.nextSignal()
+    faults.nextSignal().addEventListener('abort', () => leases.loseAll(), { once: true })
     const claimed = await claimItem(database.db, type as unknown as AnyItemType, id, { leaseMs: config.lease })
     if (claimed === null) return
     await processWorkItem(
@@ -94,7 +94,6 @@ export async function createMrWorld({ files, project = {} }: MrWorldOptions = {}
         outcomes: createOutcomes(database.db, itemTypes),
         read: createReadObservations(database.db, itemTypes),
         inWorker: (run) => run(),
-        stopSignal,
         isStopping: () => false,
       },
       leases.hold(id, claimed.epoch, performance.now()),

@@ -18,10 +18,12 @@ export function claimParameters(itemTypes: ItemTypes, options: ClaimOptions): re
   return [[...itemTypes.keys()], leaseMs, limit, [...freeByKey.keys()], [...freeByKey.values()], freePerKey, full]
 }
 
-/** A free item of a handled type: nobody holds it, or its holder has not been heard of for a whole lease. */
+/**
+ * A free item of a handled type: nobody holds it, or its holder has not been heard of for a whole lease. The type is asked for
+ * in a way that the planner does not take for rare.
+ */
 export const IS_FREE = `
-  phase = 'active'
-  and item_type = any($1::text[])
+  array_position($1::text[], item_type) is not null
   and (leased_until is null or leased_until < now())`
 
 /** Keys with no room left are not even looked at, so that a crowd of one key does not hide the others. */

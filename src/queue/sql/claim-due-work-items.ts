@@ -16,8 +16,25 @@ export const FROM_THE_START: ClaimCursor = {
   stepBackMs: 0,
 }
 
+/** Sizes of a claim. */
+const SIZES = [1, 2, 5, 10, 20, 50, 100, 200, 500]
+
+/** The largest size within a limit. Callers that ask for it get what they asked for. */
+export function claimSize(limit: number): number {
+  return SIZES.findLast((size) => size <= limit) ?? 1
+}
+
+/**
+ * A statement for each size: a limit that is written out tells the planner how little is wanted, and lets it keep its plan. As
+ * a parameter it would stand for a tenth of the table, and be planned for anew each time.
+ */
+function eachSize(write: (limit: number) => string): (limit: number) => string {
+  const texts = new Map(SIZES.map((size) => [size, write(size)]))
+  return (limit) => texts.get(claimSize(limit)) ?? write(limit)
+}
+
 /** Work that was handed in, woken or is to be tried again. */
-function ready(after: string): string {
+function ready(limit: number, after: string): string {
   return `
       select id, due_at, concurrency_key
       from work_items
@@ -27,7 +44,7 @@ function ready(after: string): string {
         and ${HAS_ROOM}
         ${after}
       order by due_at, id
-      limit $3::int
+      limit ${limit}
       for no key update skip locked`
 }
 
@@ -37,13 +54,19 @@ function ready(after: string): string {
  * old transaction is everything (decision 0061). Items that come due behind the cursor are left to the sweep.
  */
 export function createClaimReadyWorkItems(db: Database, itemTypes: ItemTypes) {
-  const text = `
-    with candidates as materialized (${ready("and (due_at, id) > ($8::timestamptz - $10::double precision * interval '1 ms', $9::uuid)")}
+  const behind = "and (due_at, id) > ($8::timestamptz - $10::double precision * interval '1 ms', $9::uuid)"
+  const texts = eachSize(
+    (limit) => `
+    with candidates as materialized (${ready(limit, behind)}
     ),
     ${CHOOSE_WANTED},
-    ${claimWanted(itemTypes)}`
+    ${claimWanted(itemTypes)}`,
+  )
   return (cursor: ClaimCursor, options: ClaimOptions): Promise<readonly Claimed[]> =>
-    runClaim(db, itemTypes, text, [...claimParameters(itemTypes, options), cursor.dueAt, cursor.id, cursor.stepBackMs])
+    runClaim(db, itemTypes, texts(options.limit), [
+      ...claimParameters(itemTypes, options),
+      ...[cursor.dueAt, cursor.id, cursor.stepBackMs],
+    ])
 }
 
 /**
@@ -51,15 +74,15 @@ export function createClaimReadyWorkItems(db: Database, itemTypes: ItemTypes) {
  * follows what is due and not what exists (decisions 0035 and 0048). No types: nothing is due (decision 0025).
  */
 export function createSweepWorkItems(db: Database, itemTypes: ItemTypes) {
-  const text = sweepText(itemTypes)
+  const texts = eachSize((limit) => sweepText(itemTypes, limit))
   return (options: ClaimOptions): Promise<readonly Claimed[]> =>
-    runClaim(db, itemTypes, text, claimParameters(itemTypes, options))
+    runClaim(db, itemTypes, texts(options.limit), claimParameters(itemTypes, options))
 }
 
 /** Exported for the test of its plan and for the benchmark. */
-export function sweepText(itemTypes: ItemTypes): string {
+export function sweepText(itemTypes: ItemTypes, limit: number): string {
   return `
-    with handed_in as materialized (${ready('')}
+    with handed_in as materialized (${ready(limit, '')}
     ),
     with_events as materialized (
       -- Events without a worker; they are drained even while a failed action waits for its next try.
@@ -67,10 +90,11 @@ export function sweepText(itemTypes: ItemTypes): string {
       from pending_events
       join work_items on work_items.id = work_item_id
       where not dead
+        and phase = 'active'
         and ${IS_FREE}
         and ${HAS_ROOM}
       order by pending_events.id
-      limit $3::int
+      limit ${limit}
       for no key update of work_items skip locked
     ),
     deferred as materialized (
@@ -81,10 +105,11 @@ export function sweepText(itemTypes: ItemTypes): string {
       where status = 'true'
         and pending_until <= now()
         and coalesce(retry_at <= now(), true)
+        and phase = 'active'
         and ${IS_FREE}
         and ${HAS_ROOM}
       order by pending_until
-      limit $3::int
+      limit ${limit}
       for no key update of work_items skip locked
     ),
     candidates as (

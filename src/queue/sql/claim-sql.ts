@@ -22,6 +22,7 @@ export function claimWanted(itemTypes: ItemTypes): string {
   return `claimed as (
       update work_items
       set leased_until = now() + $2::double precision * interval '1 ms',
+          leased_at = now(),
           lease_epoch = lease_epoch + 1,
           actionable = true,
           actionable_since = case when actionable then actionable_since else now() end

@@ -13,6 +13,7 @@ export function createClaimWorkItems(db: Database, itemTypes: ItemTypes) {
       select id, due_at, concurrency_key
       from work_items
       where id = any($8::uuid[])
+        and phase = 'active'
         and ${IS_FREE}
         and ${HAS_ROOM}
       for no key update skip locked

@@ -1,6 +1,7 @@
 /**
- * Counts what exists, and what rests until a time has come. Most items of a queue are at rest, and there may be millions:
- * both counts stop at 10,000, so that the cost is bounded (some 40 ms) where no index could answer.
+ * Counts what exists, and what rests until a time has come. Most items of a queue are at rest, there may be millions, and no
+ * index holds them by type: one for this alone would cost every submission. So both counts stop at 10,000, which bounds the
+ * cost: a quarter of a second over 1,000,000 items that memory does not hold, where counting them all took 0.8 s.
  */
 import { sql } from 'kysely'
 import type { Transaction } from '../../db/database.ts'

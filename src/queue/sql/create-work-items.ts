@@ -84,13 +84,14 @@ function createText(itemTypes: ItemTypes): string {
     created as (
       insert into work_items
         (id, item_type, dedup_key, content_hash, concurrency_key, caller_identity, generation, actionable,
-         leased_until, lease_epoch)
+         leased_at, leased_until, lease_epoch)
       select input.id, input.item_type, input.dedup_key, input.content_hash, input.concurrency_key,
              input.caller_identity,
              1 + coalesce((
                select max(generation) from work_items earlier where earlier.dedup_key = input.dedup_key
              ), 0),
              true,
+             case when input.claimed then now() end,
              case when input.claimed then now() + $2::double precision * interval '1 ms' end,
              case when input.claimed then 1 else 0 end
       from input

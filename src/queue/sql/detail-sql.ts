@@ -6,16 +6,16 @@ import type { AnyItemType } from '../item-type.ts'
 
 export type ItemTypes = ReadonlyMap<string, AnyItemType>
 
-/** A scalar subquery or expression: the readable part of the detail of the row called `item`, as jsonb. */
+/** A scalar subquery or expression: the readable part of the detail of the row called `item`, as JSON. */
 export function selectDetail(itemTypes: ItemTypes, item: string): string {
   const cases = [...itemTypes.values()].map(
     ({ name, details }) =>
       `when ${literal(name)} then (
-        select to_jsonb(detail_row)
+        select row_to_json(detail_row)
         from (select ${columnList(readable(details))} from ${identifier(details.table)} where work_item_id = ${item}.id) detail_row
       )`,
   )
-  return cases.length === 0 ? 'null::jsonb' : `case ${item}.item_type ${cases.join(' ')} end`
+  return cases.length === 0 ? 'null::json' : `case ${item}.item_type ${cases.join(' ')} end`
 }
 
 /** CTEs `, inserted_0 as (…)`: one detail row for each row of `source (id, item_type, detail)`. */
@@ -28,7 +28,7 @@ export function insertDetails(itemTypes: ItemTypes, source: string): string {
       select source.id, ${columnList(details.submitted, 'given')}
       from ${source} source, jsonb_populate_record(null::${table}, source.detail) given
       where source.item_type = ${literal(name)}
-      returning work_item_id, jsonb_build_object(${pairs}) as detail
+      returning work_item_id, json_build_object(${pairs}) as detail
     )`
   })
 }
@@ -53,7 +53,7 @@ export function updateDetails(itemTypes: ItemTypes, source: string, columns: 'su
 /** A relation `(work_item_id, detail)` of what `insertDetails` has inserted. */
 export function insertedDetails(itemTypes: ItemTypes): string {
   const parts = [...itemTypes.keys()].map((_, index) => `select work_item_id, detail from inserted_${index}`)
-  return parts.length === 0 ? 'select null::uuid as work_item_id, null::jsonb as detail' : parts.join(' union all ')
+  return parts.length === 0 ? 'select null::uuid as work_item_id, null::json as detail' : parts.join(' union all ')
 }
 
 function each(itemTypes: ItemTypes, write: (type: AnyItemType, index: number) => string): string {

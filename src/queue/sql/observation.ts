@@ -26,12 +26,12 @@ const EVENTS_AT_A_TIME = 20
 export function observationColumns(itemTypes: ItemTypes): string {
   return `item.*, now() as read_at,
     (
-      select coalesce(jsonb_agg(to_jsonb(dimension_row) order by dimension, variant), '[]')
+      select coalesce(json_agg(dimension_row order by dimension, variant), '[]')
       from work_item_statuses dimension_row
       where dimension_row.work_item_id = item.id
     ) as dimensions,
     (
-      select coalesce(jsonb_agg(to_jsonb(event_row) order by event_row.id), '[]')
+      select coalesce(json_agg(event_row order by event_row.id), '[]')
       from (
         select id, event_type, event_at, body
         from pending_events

@@ -22,7 +22,8 @@ export function heldItems(locking: Locking): string {
       where item.lease_epoch = input.epoch
         -- Not given back either: an outcome that is sent twice, because the first answer was lost, counts once.
         and item.leased_until is not null
-        and item.phase = 'active'
+        -- Active: the phase itself is indexed, and few items that are active may look like few to read.
+        and item.resolution is null
       for no key update of item ${locking === 'skip' ? 'skip locked' : ''}
     )`
 }
@@ -37,7 +38,7 @@ export const SAVE_DIMENSIONS = `, changed as (
       insert into work_item_statuses
         (work_item_id, dimension, variant, status, pending_until, note, revision, updated_at)
       select recorded.id, change.dimension, change.variant,
-             case when recorded.phase = 'completed' then 'false' else change.status end,
+             change.status,
              case
                when recorded.phase = 'active' and change.status = 'true' and change.defer_ms is not null
                then now() + change.defer_ms * interval '1 ms'
@@ -46,6 +47,8 @@ export const SAVE_DIMENSIONS = `, changed as (
       from recorded,
            jsonb_to_recordset(recorded.dimensions) change
              (dimension text, variant text, status text, defer_ms double precision, note text)
+      -- Of a completed item nothing is asked any more; what stands there is settled below.
+      where recorded.phase <> 'completed'
       on conflict (work_item_id, dimension, variant) do update
       set status = excluded.status,
           pending_until = excluded.pending_until,
@@ -61,11 +64,11 @@ export const SAVE_DIMENSIONS = `, changed as (
         and recorded.phase <> 'active'
         and status.status = 'true'
         -- Those are written above already; one statement may change a row once.
-        and not exists (
+        and (recorded.phase = 'completed' or not exists (
           select
           from jsonb_to_recordset(recorded.dimensions) change (dimension text, variant text)
           where change.dimension = status.dimension
-            and change.variant = status.variant)
+            and change.variant = status.variant))
     )`
 
 /** What every outcome brings back. */

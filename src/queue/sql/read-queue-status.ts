@@ -19,7 +19,7 @@ export interface RunningItem {
   readonly dedupKey: string
   readonly concurrencyKey: string | null
   /** Due or worked on since then without having come to rest; its claim is not older. */
-  readonly busySince: Date
+  readonly leasedAt: Date
   readonly leasedUntil: Date
   readonly attempts: number
 }
@@ -66,27 +66,27 @@ interface RunningRow {
   readonly item_type: string
   readonly dedup_key: string
   readonly concurrency_key: string | null
-  readonly due_at: Date
+  readonly leased_at: Date
   readonly leased_until: Date
   readonly attempts: number
 }
 
 async function readRunning(tx: Transaction, itemTypes: readonly string[]): Promise<readonly RunningItem[]> {
   const { rows } = await sql<RunningRow>`
-    select id, item_type, dedup_key, concurrency_key, due_at, leased_until, attempts
+    select id, item_type, dedup_key, concurrency_key, leased_at, leased_until, attempts
     from work_items
     where actionable
       and phase = 'active'
       and leased_until >= now()
       and item_type = any(${itemTypes})
-    order by due_at, id
+    order by leased_at, id
     limit ${MAX_RUNNING}`.execute(tx)
   return rows.map((row) => ({
     id: row.id,
     itemType: row.item_type,
     dedupKey: row.dedup_key,
     concurrencyKey: row.concurrency_key,
-    busySince: row.due_at,
+    leasedAt: row.leased_at,
     leasedUntil: row.leased_until,
     attempts: row.attempts,
   }))

@@ -2,7 +2,8 @@ import { sql } from 'kysely'
 import type { Database } from '../../db/database.ts'
 import type { Dimension } from '../dimension.ts'
 import type { WorkItem } from '../work-item.ts'
-import { toDimension, toWorkItem, type WorkItemRow } from './work-item-row.ts'
+import { type DimensionJson, dimensionFromJson } from './observation.ts'
+import { toWorkItem, type WorkItemRow } from './work-item-row.ts'
 
 export interface ReadWorkItem {
   readonly item: WorkItem
@@ -17,7 +18,7 @@ export async function readWorkItem(db: Database, id: string): Promise<ReadWorkIt
     select work_items.*,
            now() as read_at,
            (
-             select coalesce(jsonb_agg(to_jsonb(work_item_statuses) order by dimension, variant), '[]')
+             select coalesce(json_agg(work_item_statuses order by dimension, variant), '[]')
              from work_item_statuses
              where work_item_id = work_items.id
            ) as dimensions
@@ -25,26 +26,5 @@ export async function readWorkItem(db: Database, id: string): Promise<ReadWorkIt
     where id = ${id}`.execute(db)
   const row = rows[0]
   if (row === undefined) return null
-  return { item: toWorkItem(row), dimensions: row.dimensions.map(fromJson), now: row.read_at }
-}
-
-/** A row of work_item_statuses after its way through jsonb: instants are text there. */
-interface DimensionJson {
-  readonly work_item_id: string
-  readonly dimension: string
-  readonly variant: string
-  readonly status: string
-  readonly pending_until: string | null
-  readonly note: string | null
-  readonly revision: number
-  readonly updated_at: string
-}
-
-function fromJson(json: DimensionJson): Dimension {
-  return toDimension({
-    ...json,
-    revision: BigInt(json.revision),
-    pending_until: json.pending_until === null ? null : new Date(json.pending_until),
-    updated_at: new Date(json.updated_at),
-  })
+  return { item: toWorkItem(row), dimensions: row.dimensions.map(dimensionFromJson), now: row.read_at }
 }
