@@ -30,7 +30,9 @@ export async function migrateProgramDatabase(
   config: Config['database'],
   log: Log,
 ): Promise<{ readonly description: string; readonly applied: readonly string[] }> {
-  const { database, prepared } = await open(config, log, migrate)
+  const { database, prepared } = await open(config, log, (db) =>
+    migrate(db, { onWait: () => log.info({}, 'a migration waits for a table that another session uses') }),
+  )
   await database.close()
   return { description: database.description, applied: prepared }
 }

@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createEmptyDatabase, type TestDatabase } from '../../test/support/database.ts'
+import { createGate } from '../../test/support/gate.ts'
+import type { Database } from './database.ts'
 import { checkSchema, migrate } from './migrate.ts'
 
 let database: TestDatabase
@@ -26,6 +28,23 @@ describe('the schema', () => {
     expect(await migrate(database.db)).toEqual([])
   })
 
+  test('gives way to a session that uses a table, and comes again when it is done', async () => {
+    await takeBackLastMigration(database.db)
+    const reader = createGate()
+    const reading = database.db.transaction().execute(async (tx) => {
+      await sql`select from work_items`.execute(tx)
+      await reader.pass()
+    })
+    await reader.arrived
+    await expect(migrate(database.db, { patienceMs: 0 })).rejects.toMatchObject({ code: 'migration_blocked' })
+
+    // It waits no more, so nobody waits behind it.
+    await sql`select from work_items`.execute(database.db)
+    const applied = await migrate(database.db, { onWait: reader.open })
+    await reading
+    expect(applied).toEqual(['0005-queue-core'])
+  })
+
   test('that a newer program has migrated stops the start and the migration', async () => {
     await sql`
       insert into workqueue_service_migrations (name, timestamp)
@@ -35,3 +54,13 @@ describe('the schema', () => {
     await expect(migrate(database.db)).rejects.toMatchObject({ code: 'schema_too_new' })
   })
 })
+
+async function takeBackLastMigration(db: Database): Promise<void> {
+  await sql`
+    alter table work_items
+      drop column due_at, drop column concurrency_key, drop column leased_at, drop column actionable_since,
+      drop column wake_count, drop column ended_at, drop constraint ended_is_not_actionable`.execute(db)
+  await sql`create index work_items_actionable on work_items (id)`.execute(db)
+  await sql`drop index pending_events_dead`.execute(db)
+  await sql`delete from workqueue_service_migrations where name = '0005-queue-core'`.execute(db)
+}

@@ -5,6 +5,7 @@
  */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
@@ -14,17 +15,52 @@ import type { Database } from './database.ts'
 const MIGRATIONS_TABLE = 'workqueue_service_migrations'
 const MIGRATIONS_DIRECTORY = fileURLToPath(new URL('../../migrations/', import.meta.url))
 
-/** Brings the schema up to this program's version. Answers the names of the migrations that ran. */
-export async function migrate(db: Database): Promise<readonly string[]> {
-  await refuseNewerSchema(db)
-  const { error, results } = await createMigrator(db).migrateToLatest()
-  if (error !== undefined) {
-    const failed = results?.find((result) => result.status === 'Error')?.migrationName
-    throw new WorkQueueError('migration_failed', `Migration ${failed ?? ''} failed and was rolled back.`, {
-      cause: error,
-    })
+/**
+ * How long a migration waits for a table that somebody uses. While it waits, every later statement on that table waits behind
+ * it, so it waits briefly, gives way, and comes again.
+ */
+const LOCK_TIMEOUT_MS = 500
+const BETWEEN_TRIES_MS = 1_000
+
+export interface MigrateOptions {
+  /** How long to come again for a table that is in use, by a backup for instance. */
+  readonly patienceMs?: number
+  /** A table is in use; it is tried again. */
+  readonly onWait?: () => void
+}
+
+/**
+ * Brings the schema up to this program's version, beside running processes. Answers the names of the migrations that ran.
+ * @throws WorkQueueError `migration_failed`, `migration_blocked`: then nothing has changed.
+ */
+export async function migrate(
+  db: Database,
+  { patienceMs = 600_000, onWait }: MigrateOptions = {},
+): Promise<readonly string[]> {
+  const giveUpAt = performance.now() + patienceMs
+  for (;;) {
+    await refuseNewerSchema(db)
+    const { error, results } = await createMigrator(db).migrateToLatest()
+    if (error === undefined) return (results ?? []).map((result) => result.migrationName)
+    const failed = results?.find((result) => result.status === 'Error')?.migrationName ?? ''
+    if (!isLockTimeout(error)) {
+      throw new WorkQueueError('migration_failed', `Migration ${failed} failed and was rolled back.`, { cause: error })
+    }
+    if (performance.now() > giveUpAt) {
+      throw new WorkQueueError(
+        'migration_blocked',
+        `Migration ${failed} needs a table that another session keeps in use; nothing was changed. Look for a backup or an open transaction in pg_stat_activity, then run it again.`,
+        { cause: error, failure: 'transient' },
+      )
+    }
+    onWait?.()
+    await delay(BETWEEN_TRIES_MS * (0.5 + Math.random()))
   }
-  return (results ?? []).map((result) => result.migrationName)
+}
+
+/** lock_not_available. */
+function isLockTimeout(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === '55P03'
 }
 
 /**
@@ -86,6 +122,7 @@ async function readMigrations(): Promise<Record<string, Migration>> {
     const text = await readFile(join(MIGRATIONS_DIRECTORY, `${name}.sql`), 'utf8')
     migrations[name] = {
       async up(tx) {
+        await sql.raw(`set local lock_timeout = ${LOCK_TIMEOUT_MS}; set local statement_timeout = 0`).execute(tx)
         await sql.raw(text).execute(tx)
       },
     }

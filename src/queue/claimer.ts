@@ -10,6 +10,7 @@
 import type { Database } from '../db/database.ts'
 import { messageOf } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
+import type { QueueConfig } from './config.ts'
 import type { HeldItems } from './held-items.ts'
 import { createReadyLook, fillsAKey } from './ready-look.ts'
 import type { ClaimOptions } from './sql/choose-sql.ts'
@@ -38,10 +39,7 @@ export interface ClaimerDependencies {
   /** Only these are claimed; none = nothing is (decision 0025). */
   readonly itemTypes: ItemTypes
   readonly log: Log
-  readonly leaseMs: number
-  readonly sweepIntervalMs: number
-  /** Items of one concurrency key at most. */
-  readonly perKey: number
+  readonly config: Pick<QueueConfig, 'lease' | 'sweep_interval' | 'concurrency_per_key'>
   readonly held: HeldItems
   /** How many items this process may hold. */
   readonly target: () => number
@@ -56,7 +54,7 @@ const MOST_WANTED = 1_000
 const SWEEP_SHARE = 0.1
 
 export function createClaimer(deps: ClaimerDependencies): Claimer {
-  const { db, itemTypes, log, held } = deps
+  const { db, itemTypes, config, log, held } = deps
   const claimThese = createClaimWorkItems(db, itemTypes)
   const ready = createReadyLook(db, itemTypes)
   const sweep = createSweep(deps, () => pump())
@@ -78,9 +76,9 @@ export function createClaimer(deps: ClaimerDependencies): Claimer {
 
   async function claim(room: number): Promise<void> {
     const options = {
-      leaseMs: deps.leaseMs,
+      leaseMs: config.lease,
       limit: claimSize(room),
-      freePerKey: deps.perKey,
+      freePerKey: config.concurrency_per_key,
       freeByKey: held.freeByKey(),
     }
     const askedAt = performance.now()
@@ -154,7 +152,7 @@ interface Sweep {
 }
 
 /** Becomes due at the start, and then an interval after each sweep. */
-function createSweep({ db, itemTypes, sweepIntervalMs }: ClaimerDependencies, onDue: () => void): Sweep {
+function createSweep({ db, itemTypes, config }: ClaimerDependencies, onDue: () => void): Sweep {
   const sweep = createSweepWorkItems(db, itemTypes)
   let isDue = false
   let isStopped = false
@@ -174,7 +172,7 @@ function createSweep({ db, itemTypes, sweepIntervalMs }: ClaimerDependencies, on
       try {
         return await sweep(options)
       } finally {
-        const pauseMs = Math.max(sweepIntervalMs, (performance.now() - startedAt) / SWEEP_SHARE)
+        const pauseMs = Math.max(config.sweep_interval, (performance.now() - startedAt) / SWEEP_SHARE)
         if (!isStopped) timer = setTimeout(becomeDue, pauseMs)
       }
     },

@@ -81,10 +81,7 @@ export function createProcessingManager(deps: ManagerDependencies): ProcessingMa
     },
   }
   const claimer = createClaimer({
-    ...{ db, itemTypes, log, held, take },
-    leaseMs: config.lease,
-    sweepIntervalMs: config.sweep_interval,
-    perKey: config.concurrency_per_key,
+    ...{ db, itemTypes, config, log, held, take },
     target: pace.target,
     workerIsFree: () => workers.pending + workers.size < config.workers,
   })
