@@ -9,6 +9,7 @@ import { createTestQueue, type TestQueue } from './queue.ts'
 
 export interface ErrandQueues {
   readonly db: Database
+  readonly url: string
   /** A queue whose manager is at work, with no sweep but the one at its start. */
   start(type: AnyItemType, config?: Partial<QueueConfig>): TestQueue
   /** A queue whose manager is not started: it accepts and works on nothing. */
@@ -25,6 +26,7 @@ export async function createErrandQueues(): Promise<ErrandQueues> {
   const running: TestQueue[] = []
   return {
     db: database.db,
+    url: database.url,
     start(type, config = {}) {
       const started = createTestQueue(database.db, [type], { sweep_interval: NEVER_MS, ...config })
       started.manager.start()

@@ -1,0 +1,52 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { silentLog } from '../lib/log.ts'
+import { createWakeHints } from './wake-hints.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+function hintsOf(enabled = true) {
+  let sent = 0
+  const hints = createWakeHints({
+    enabled,
+    log: silentLog,
+    intervalMs: 10,
+    notify: async () => {
+      sent += 1
+    },
+  })
+  return { hints, sent: () => sent }
+}
+
+test('the first hint goes at once, and all that come within the interval are one more after it', () => {
+  const { hints, sent } = hintsOf()
+  for (let count = 0; count < 100; count += 1) hints.send()
+  expect(sent()).toBe(1)
+  vi.advanceTimersByTime(10)
+  expect(sent()).toBe(2)
+  vi.advanceTimersByTime(1_000)
+  expect(sent()).toBe(2)
+})
+
+test('a hint rides on a statement only when none was given a moment ago; the others are sent later', () => {
+  const { hints, sent } = hintsOf()
+  expect(hints.ride()).toBe(true)
+  expect(hints.ride()).toBe(false)
+  expect(sent()).toBe(0)
+  vi.advanceTimersByTime(10)
+  expect(sent()).toBe(1)
+})
+
+test('nothing is sent where nobody listens, nor after the stop', () => {
+  const off = hintsOf(false)
+  off.hints.send()
+  expect(off.hints.ride()).toBe(false)
+  expect(off.sent()).toBe(0)
+
+  const { hints, sent } = hintsOf()
+  hints.send()
+  hints.send()
+  hints.stop()
+  vi.advanceTimersByTime(1_000)
+  expect(sent()).toBe(1)
+})
