@@ -30,6 +30,15 @@ const WORDS = new RegExp(
 /** A statement with the wrong number of parameters is "a protocol violation" too, and a fault of ours. */
 const OUR_FAULT = /^bind message/
 
+/** Took too long, deadlocked, or could not be serialized: nothing was written, and the statement itself is not at fault. */
+const TRY_AGAIN = /^(57014|40P01|40001|55P03)$/
+
+/** Not there, or not able to just now: the same statement may work in a moment. */
+export function isDatabaseTrouble(error: unknown): boolean {
+  if (isConnectionError(error)) return true
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' && TRY_AGAIN.test(error.code)
+}
+
 export function isConnectionError(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''

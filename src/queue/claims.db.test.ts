@@ -218,11 +218,15 @@ describe('the sweep', () => {
       insert into work_items (id, item_type, dedup_key, content_hash, caller_identity)
       select gen_random_uuid(), 'errand', 'idle:' || number, 'x', 'ann'
       from generate_series(1, 5000) number`.execute(errands.db)
+    await sql`
+      insert into work_item_statuses (work_item_id, dimension, status, pending_until)
+      select id, 'needs_check', 'true', now() + interval '1 hour' from work_items`.execute(errands.db)
     expect(await dueItems(errands.db, type)).toHaveLength(1)
 
     const plan = await explain(sweepText(registry(type), 10), [['errand'], 1_000, 10, [], [], 5, []])
     expect(plan).toContain('Index Scan using work_items_due')
-    expect(plan).not.toMatch(/Seq Scan on work_items\b/)
+    expect(plan).toContain('work_item_statuses_pending')
+    expect(plan).not.toMatch(/Seq Scan on (work_items|work_item_statuses)\b/)
     expect(await claimItem(errands.db, type, '00000000-0000-7000-8000-000000000000')).toBeNull()
   })
 })

@@ -38,18 +38,6 @@ export function createWorkQueue(dependencies: WorkQueueDependencies): WorkQueue 
   const storePendingEvents = createStorePendingEvents(dependencies)
   const readObservations = createReadObservations(db, itemTypes)
 
-  function typeOf(name: string): AnyItemType {
-    const type = itemTypes.get(name)
-    if (type === undefined) {
-      const handled = [...itemTypes.keys()].join(', ') || 'none'
-      throw new WorkQueueError(
-        'item_type_not_handled',
-        `The item type ${name} is not handled here; handled: ${handled}.`,
-      )
-    }
-    return type
-  }
-
   async function getItem(id: string): Promise<WorkItem> {
     const read = await readWorkItem(db, id)
     if (read === null || !itemTypes.has(read.item.itemType)) throw notFound(id)
@@ -59,7 +47,7 @@ export function createWorkQueue(dependencies: WorkQueueDependencies): WorkQueue 
   /** Retry and cancel: the same write, with other phases, dimensions and refusals. */
   async function changeByCaller(id: string, caller: string, change: CallerChange): Promise<WorkItem> {
     const before = await getItem(id)
-    const type = typeOf(before.itemType)
+    const type = typeOf(itemTypes, before.itemType)
     const item = await runChange(db, type, before, change)
     audit.record({
       event_type: 'request',
@@ -80,7 +68,7 @@ export function createWorkQueue(dependencies: WorkQueueDependencies): WorkQueue 
     itemTypes,
     getItem,
     async submit(itemType, body, caller) {
-      const type = typeOf(itemType)
+      const type = typeOf(itemTypes, itemType)
       const submission = readSubmission(type, body)
       const findings = (await type.inspect(submission)).slice(0, MAX_FINDINGS)
       if (findings.length > 0) {
@@ -100,9 +88,11 @@ export function createWorkQueue(dependencies: WorkQueueDependencies): WorkQueue 
       return result
     },
     async get(id) {
-      const snapshot = (await readObservations([id])).get(id)?.snapshot
-      if (snapshot === undefined) throw notFound(id)
-      return { snapshot, presentation: typeOf(snapshot.item.itemType).present(snapshot) }
+      const observation = (await readObservations([id])).get(id)
+      if (observation === undefined) throw notFound(id)
+      const { snapshot, unreadable } = observation
+      if (unreadable !== null) throw new WorkQueueError('unreadable_item', unreadable)
+      return { snapshot, presentation: typeOf(itemTypes, snapshot.item.itemType).present(snapshot) }
     },
     list: (filter) => listPage(dependencies, readObservations, filter),
     retry: (id, caller) => changeByCaller(id, caller, RETRY),
@@ -192,13 +182,22 @@ async function listPage(
   const ids = found.slice(0, filter.limit)
   const observations = await readObservations(ids)
   const items = ids.flatMap((id) => {
-    const snapshot = observations.get(id)?.snapshot
-    const type = snapshot === undefined ? undefined : itemTypes.get(snapshot.item.itemType)
-    return snapshot === undefined || type === undefined
-      ? []
-      : [{ item: snapshot.item, presentation: type.present(snapshot) }]
+    const observation = observations.get(id)
+    // Removed since the page was found, or spoilt: its own page says what is wrong with it.
+    if (observation === undefined || observation.unreadable !== null) return []
+    const { snapshot } = observation
+    return [{ item: snapshot.item, presentation: typeOf(itemTypes, snapshot.item.itemType).present(snapshot) }]
   })
   return { items, next: found.length > ids.length ? (ids.at(-1) ?? null) : null }
+}
+
+function typeOf(itemTypes: ReadonlyMap<string, AnyItemType>, name: string): AnyItemType {
+  const type = itemTypes.get(name)
+  if (type === undefined) {
+    const handled = [...itemTypes.keys()].join(', ') || 'none'
+    throw new WorkQueueError('item_type_not_handled', `The item type ${name} is not handled here; handled: ${handled}.`)
+  }
+  return type
 }
 
 function notFound(id: string): WorkQueueError {

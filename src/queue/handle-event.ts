@@ -7,6 +7,7 @@
  */
 import type { Audit } from '../audit/entry.ts'
 import type { Database } from '../db/database.ts'
+import { isDatabaseTrouble } from '../lib/connection-error.ts'
 import { messageOf } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { recordPhaseChange } from './audit-phase-change.ts'
@@ -37,20 +38,21 @@ export async function handleEvent(
   observation: Observation,
   event: PendingEvent,
 ): Promise<EventOutcome> {
-  let result: EventResult
   try {
-    result = type.events.handle(event, observation.snapshot)
+    const result = type.events.handle(event, observation.snapshot)
+    return await apply(deps, lease, observation, event, result)
   } catch (error) {
+    if (error instanceof LeaseLost || isDatabaseTrouble(error)) throw error
+    // It cannot be read, or what it means cannot be stored.
     await countFailure(deps, lease, observation.snapshot, event, messageOf(error))
     return { kind: 'applied', next: null }
   }
-  return apply(deps, lease, observation, event, result)
 }
 
 async function apply(
   { outcomes, audit }: EventDependencies,
   lease: Lease,
-  { snapshot, events, moreEvents }: Observation,
+  { snapshot, events, moreEvents, unreadable }: Observation,
   event: PendingEvent,
   result: EventResult,
 ): Promise<EventOutcome> {
@@ -85,7 +87,7 @@ async function apply(
   if (recorded.revision !== item.revision) return { kind: 'applied', next: null }
   // A wake count that has moved on means events that were not read yet: the exit compares it, and reads again.
   const after = afterEvent(snapshot, dimensions, recorded.lastEventAt, recorded.now)
-  return { kind: 'applied', next: { snapshot: after, events: events.slice(1), moreEvents } }
+  return { kind: 'applied', next: { snapshot: after, events: events.slice(1), moreEvents, unreadable } }
 }
 
 async function countFailure(

@@ -8,7 +8,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../db/database.ts'
-import { isConnectionError } from '../lib/connection-error.ts'
+import { isDatabaseTrouble } from '../lib/connection-error.ts'
 import { createGrouper } from '../lib/grouper.ts'
 import type { Lease } from './lease.ts'
 import type { ItemTypes } from './sql/detail-sql.ts'
@@ -80,7 +80,7 @@ function createWriter<In, Out>(write: Write<In, Out>): (input: In) => Promise<Ou
   const groups = createGrouper<In, Out | null>({
     run: (inputs) => write(inputs, 'skip'),
     maxSize: GROUP,
-    isShared: isConnectionError,
+    isShared: isDatabaseTrouble,
   })
   return async (input) => (await groups.run(input)) ?? (await write([input], 'wait'))[0] ?? null
 }
@@ -106,7 +106,7 @@ async function persist<Out>(
       const written = await write()
       return written === null && sentBefore ? await readBack() : written
     } catch (error) {
-      if (!isConnectionError(error) || lease.isLost) throw error
+      if (!isDatabaseTrouble(error) || lease.isLost) throw error
       sentBefore = true
       // Ended by the lease's end as well; then the next error is thrown.
       await delay(wait, undefined, { signal: lease.signal }).catch(() => {})

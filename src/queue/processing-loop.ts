@@ -8,7 +8,7 @@ import { handleEvent } from './handle-event.ts'
 import type { AnyItemType, Snapshot } from './item-type.ts'
 import { type Lease, LeaseLost } from './lease.ts'
 import { nextWakeInMs } from './predict.ts'
-import { type ActionDependencies, runAction } from './run-action.ts'
+import { type ActionDependencies, type ActionOutcome, failUndecided, runAction } from './run-action.ts'
 import type { Observation } from './sql/observation.ts'
 
 export interface LoopDependencies extends ActionDependencies {
@@ -54,18 +54,19 @@ async function workUntilRest(deps: LoopDependencies, lease: Lease, first: Observ
   let next: Observation | null = first
   while (!deps.isStopping() && performance.now() - startedAt < deps.config.item_deadline) {
     if (lease.isLost) throw new LeaseLost(lease.workItemId)
-    const { snapshot, events, moreEvents }: Observation = next ?? (await readAgain(deps, lease))
+    const observation: Observation = next ?? (await readAgain(deps, lease))
+    const { snapshot, events, moreEvents, unreadable } = observation
     const { item, now } = snapshot
     if (item.phase !== 'active') break
     const type = typeOf(deps, snapshot)
     const [event] = events
-    if (event !== undefined) {
-      const handled = await handleEvent(deps, type, lease, { snapshot, events, moreEvents }, event)
+    if (event !== undefined && unreadable === null) {
+      const handled = await handleEvent(deps, type, lease, observation, event)
       if (handled.kind === 'ended') return NOT_OURS
       next = handled.next
       continue
     }
-    if (moreEvents) {
+    if (moreEvents && unreadable === null) {
       next = null
       continue
     }
@@ -73,20 +74,40 @@ async function workUntilRest(deps: LoopDependencies, lease: Lease, first: Observ
       await release(deps, lease, false)
       return { wakeInMs: item.retryAt.getTime() - now.getTime() }
     }
-    const action = type.decide(snapshot)
+    const decision = decide(type, observation)
+    if (decision.error !== undefined) {
+      return released(await failUndecided(deps, lease, snapshot, decision.error))
+    }
+    const { action } = decision
     if (action === null) {
       if (await deps.outcomes.rest(lease, restOf(lease, snapshot))) return { wakeInMs: nextWakeInMs(snapshot) }
       next = null
       continue
     }
     const outcome = await runAction(deps, type, lease, snapshot, action)
-    if (outcome.kind === 'ended') return NOT_OURS
-    if (outcome.kind === 'released') return { wakeInMs: outcome.wakeInMs }
+    if (outcome.kind !== 'again') return released(outcome)
     next = outcome.next
   }
   // Past the deadline, or stopping: whatever is left stays actionable, for the back of the queue or another process.
   await release(deps, lease, !deps.isStopping())
   return AT_ONCE
+}
+
+function released(outcome: ActionOutcome): LoopResult {
+  return outcome.kind === 'released' ? { wakeInMs: outcome.wakeInMs } : NOT_OURS
+}
+
+/** Deciding is pure and must not fail; where it does, or there is nothing to decide on, the error is a value like the answer. */
+function decide(
+  type: AnyItemType,
+  { snapshot, unreadable }: Observation,
+): { readonly action: string | null; readonly error?: unknown } {
+  if (unreadable !== null) return { action: null, error: new Error(unreadable) }
+  try {
+    return { action: type.decide(snapshot) }
+  } catch (error) {
+    return { action: null, error }
+  }
 }
 
 function restOf({ epoch }: Lease, { item: { id, revision, wakeCount } }: Snapshot<unknown>) {

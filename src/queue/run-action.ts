@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Audit } from '../audit/entry.ts'
 import { retryInMs } from '../lib/backoff.ts'
+import { isDatabaseTrouble } from '../lib/connection-error.ts'
 import { messageOf, WorkQueueError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { recordPhaseChange } from './audit-phase-change.ts'
@@ -51,7 +52,23 @@ export async function runAction(
   if (lease.isLost && outcome.kind === 'failure') throw new LeaseLost(snapshot.item.id)
   if (outcome.kind === 'failure') return persistFailure(deps, lease, snapshot, action, outcome)
   const now = new Date(snapshot.now.getTime() + performance.now() - startedAt)
-  return persistSuccess(deps, type, lease, snapshot, action, draft, now)
+  try {
+    return await persistSuccess(deps, type, lease, snapshot, action, draft, now)
+  } catch (error) {
+    if (error instanceof LeaseLost || isDatabaseTrouble(error)) throw error
+    // What the action left cannot be stored: a defect, which would come again for ever if it counted for nothing.
+    return persistFailure(deps, lease, snapshot, action, defect(deps.log, snapshot, action, error))
+  }
+}
+
+/** An item that cannot even be decided on: it counts like a failed action, so that it is seen and ends. @throws as runAction. */
+export function failUndecided(
+  deps: ActionDependencies,
+  lease: Lease,
+  snapshot: Snapshot<unknown>,
+  error: unknown,
+): Promise<ActionOutcome> {
+  return persistFailure(deps, lease, snapshot, 'decide', defect(deps.log, snapshot, 'decide', error))
 }
 
 interface Failure {
@@ -85,12 +102,11 @@ async function execute(
       const transient = error.failure === 'transient'
       return { ...failure(error.code, error.message), transient, retryAfterMs: error.retryAfterMs }
     }
-    // A defect of ours: the stack goes to the log, the sentence to the item.
-    log.error(
-      { work_item_id: snapshot.item.id, action, error: messageOf(error), stack: stackOf(error) },
-      'an executor threw',
-    )
-    return failure('internal_error', `The action ${action} failed unexpectedly: ${messageOf(error)}`)
+    if (isDatabaseTrouble(error)) {
+      const message = `The database was not available to the action ${action}.`
+      return { ...failure('database_unavailable', message), transient: true }
+    }
+    return defect(log, snapshot, action, error)
   }
 }
 
@@ -103,6 +119,12 @@ function contextOf(lease: Lease, { now }: Snapshot<unknown>, log: Log): Executor
     now,
     log,
   }
+}
+
+/** A defect of ours: the stack goes to the log, the sentence to the item. */
+function defect(log: Log, { item }: Snapshot<unknown>, action: string, error: unknown): Failure {
+  log.error({ work_item_id: item.id, action, error: messageOf(error), stack: stackOf(error) }, 'an action threw')
+  return failure('internal_error', `The action ${action} failed unexpectedly: ${messageOf(error)}`)
 }
 
 function failure(code: string, message: string): Failure {
@@ -154,7 +176,7 @@ async function persistSuccess(
   // Somebody has written meanwhile: what is there now has to be read.
   if (recorded.revision !== item.revision || recorded.wakeCount !== item.wakeCount) return { kind: 'again', next: null }
   const after = afterSuccess(snapshot, draft, recorded.now)
-  return { kind: 'again', next: { snapshot: after, events: [], moreEvents: false } }
+  return { kind: 'again', next: { snapshot: after, events: [], moreEvents: false, unreadable: null } }
 }
 
 async function persistFailure(

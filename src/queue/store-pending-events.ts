@@ -4,7 +4,7 @@
  */
 
 import type { Database } from '../db/database.ts'
-import { isConnectionError } from '../lib/connection-error.ts'
+import { isDatabaseTrouble } from '../lib/connection-error.ts'
 import { createGrouper } from '../lib/grouper.ts'
 import type { IncomingEvent } from './item-type.ts'
 import type { ProcessingManager } from './processing-manager.ts'
@@ -29,7 +29,7 @@ export function createStorePendingEvents({
     maxSize: MOST_IN_A_GROUP,
     maxWeight: HEAVIEST_GROUP,
     weigh: ({ weight }) => weight,
-    isShared: isConnectionError,
+    isShared: isDatabaseTrouble,
   })
 
   return async (workItemIds, event) => {

@@ -9,7 +9,7 @@
  */
 import { v7 as uuidv7 } from 'uuid'
 import type { Database, Transaction } from '../db/database.ts'
-import { isConnectionError } from '../lib/connection-error.ts'
+import { isDatabaseTrouble } from '../lib/connection-error.ts'
 import { WorkQueueError } from '../lib/errors.ts'
 import { createGrouper } from '../lib/grouper.ts'
 import type { AnyItemType, Identity } from './item-type.ts'
@@ -55,7 +55,7 @@ export function createSubmitWorkItem({ db, itemTypes, manager, hints, leaseMs }:
     maxSize: MOST_IN_A_GROUP,
     maxWeight: HEAVIEST_GROUP,
     weigh: ({ item }) => item.detail.length,
-    isShared: isConnectionError,
+    isShared: isDatabaseTrouble,
   })
 
   async function create(group: readonly Creation[]): Promise<readonly (WorkItem | null)[]> {

@@ -79,6 +79,19 @@ export function createSweepWorkItems(db: Database, itemTypes: ItemTypes) {
     runClaim(db, itemTypes, texts(options.limit), claimParameters(itemTypes, options))
 }
 
+/** The item of a probe's row, locked. Lateral, so that a planner without statistics cannot begin with the items. */
+function itemOf(probe: string, condition: string): string {
+  return `
+        select id, concurrency_key
+        from work_items
+        where id = ${probe}.work_item_id
+          and phase = 'active'
+          and ${IS_FREE}
+          and ${HAS_ROOM}
+          ${condition}
+        for no key update skip locked`
+}
+
 /** Exported for the test of its plan and for the benchmark. */
 export function sweepText(itemTypes: ItemTypes, limit: number): string {
   return `
@@ -86,31 +99,24 @@ export function sweepText(itemTypes: ItemTypes, limit: number): string {
     ),
     with_events as materialized (
       -- Events without a worker; they are drained even while a failed action waits for its next try.
-      select work_items.id, received_at as due_at, concurrency_key
+      select item.id, received_at as due_at, concurrency_key
       from pending_events
-      join work_items on work_items.id = work_item_id
+      cross join lateral (${itemOf('pending_events', '')}
+      ) item
       where not dead
-        and phase = 'active'
-        and ${IS_FREE}
-        and ${HAS_ROOM}
       order by pending_events.id
       limit ${limit}
-      for no key update of work_items skip locked
     ),
     deferred as materialized (
       -- Deferred dimensions that have come due; an item in backoff waits for its retry instead.
-      select work_items.id, pending_until as due_at, concurrency_key
+      select item.id, pending_until as due_at, concurrency_key
       from work_item_statuses
-      join work_items on work_items.id = work_item_id
+      cross join lateral (${itemOf('work_item_statuses', 'and coalesce(retry_at <= now(), true)')}
+      ) item
       where status = 'true'
         and pending_until <= now()
-        and coalesce(retry_at <= now(), true)
-        and phase = 'active'
-        and ${IS_FREE}
-        and ${HAS_ROOM}
       order by pending_until
       limit ${limit}
-      for no key update of work_items skip locked
     ),
     candidates as (
       select id, min(due_at) as due_at, concurrency_key

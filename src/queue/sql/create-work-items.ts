@@ -54,6 +54,7 @@ function toCreated(itemTypes: ItemTypes, row: CreatedRow): Created {
     snapshot: { item, detail, dimensions: [], now: row.read_at },
     events: [],
     moreEvents: false,
+    unreadable: null,
     epoch: item.leaseEpoch,
     dueAt: row.due_at.toISOString(),
   }

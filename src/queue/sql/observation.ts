@@ -5,7 +5,7 @@
  * seen as of the statement's start; `wake_count` and `revision` of the newest version would vouch for events and content
  * that were not read (decision 0059).
  */
-import { WorkQueueError } from '../../lib/errors.ts'
+import { messageOf, WorkQueueError } from '../../lib/errors.ts'
 import type { Dimension } from '../dimension.ts'
 import type { PendingEvent, Snapshot } from '../item-type.ts'
 import { type ItemTypes, selectDetail } from './detail-sql.ts'
@@ -18,6 +18,8 @@ export interface Observation {
   readonly events: readonly PendingEvent[]
   /** There are more events than were read. */
   readonly moreEvents: boolean
+  /** Why the detail could not be read; then `snapshot.detail` is nothing. One such item must not spoil what is read with it. */
+  readonly unreadable: string | null
 }
 
 const EVENTS_AT_A_TIME = 20
@@ -53,11 +55,18 @@ export interface ObservationRow extends WorkItemRow {
 
 export function toObservation(itemTypes: ItemTypes, row: ObservationRow): Observation {
   const item = toWorkItem(row)
-  const detail = toDetail(itemTypes, item.itemType, item.id, row.detail)
+  let detail: unknown
+  let unreadable: string | null = null
+  try {
+    detail = toDetail(itemTypes, item.itemType, item.id, row.detail)
+  } catch (error) {
+    unreadable = messageOf(error)
+  }
   return {
     snapshot: { item, detail, dimensions: row.dimensions.map(dimensionFromJson), now: row.read_at },
     events: row.events.map(eventFromJson),
     moreEvents: row.events.length === EVENTS_AT_A_TIME,
+    unreadable,
   }
 }
 

@@ -1,0 +1,39 @@
+/** The service's REST API in a process of its own: real routes, real tokens, audit and log as in production. */
+import { z } from 'zod'
+import { createApi } from '../../src/api/server.ts'
+import { createAuthenticator } from '../../src/auth/authenticator.ts'
+import { authConfigSchema } from '../../src/auth/config.ts'
+import { newToken } from '../../src/auth/token.ts'
+import { serveParent } from '../support/process.ts'
+import { openQueue } from '../support/product.ts'
+
+const optionsSchema = z.object({
+  url: z.string(),
+  /** Does the process also work on what it accepts? */
+  works: z.boolean(),
+})
+
+await serveParent(optionsSchema, async ({ url, works }) => {
+  const { token, sha256 } = newToken()
+  const rule = { name: 'bench', token_sha256: sha256, permissions: ['read', 'submit'] }
+  const { queue, admin, audit, log, start, stop } = openQueue(url)
+  const api = await createApi({
+    queue,
+    admin,
+    authenticator: createAuthenticator(authConfigSchema.parse({ rules: [rule] })),
+    audit,
+    log,
+    webhook: null,
+    ready: async () => ({ database: 'ok' }),
+    version: '0.0.0-bench',
+  })
+  const address = await api.listen({ host: '127.0.0.1', port: 0 })
+  if (works) start()
+  return {
+    target: async () => ({ url: `${address}/api/v1/work-items`, token }),
+    async stop() {
+      await api.close()
+      await stop()
+    },
+  }
+})
