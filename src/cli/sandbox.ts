@@ -2,7 +2,6 @@
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { createLog } from '../app/log.ts'
-import { startSandbox } from '../app/sandbox.ts'
 import { runUntilSignal } from '../app/signals.ts'
 import { readPort } from './read-port.ts'
 
@@ -24,6 +23,7 @@ export function registerSandboxCommand(program: Command): void {
 
 async function sandbox({ dataDir, port, json }: Options): Promise<void> {
   const log = createLog('info', join(resolve(dataDir), 'sandbox.log'))
+  const { startSandbox } = await import('../app/sandbox.ts')
   const gitlab = await startSandbox({ dataDir, port, log })
   const { url, project, tokens } = gitlab
   if (json) console.log(JSON.stringify({ url, project, tokens }))

@@ -4,7 +4,7 @@
  */
 import { join, relative, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { type LocalMode, startLocalMode } from '../app/local.ts'
+import type { LocalMode } from '../app/local.ts'
 import { runUntilSignal } from '../app/signals.ts'
 import { type Client, createClient } from '../client/client.ts'
 import { messageOf } from '../lib/errors.ts'
@@ -41,6 +41,8 @@ async function local(options: Options): Promise<void> {
   const output = createOutput()
   output.print('Starting PostgreSQL, the sandbox GitLab and the service …')
   const { dataDir, port, gitlabPort } = options
+  // A service in production has no use for the sandbox, and need not hold it in memory.
+  const { startLocalMode } = await import('../app/local.ts')
   const running = await startLocalMode({
     dataDir,
     ...(port === undefined ? {} : { port }),

@@ -145,9 +145,9 @@ async function persistSuccess(
   now: Date,
 ): Promise<ActionOutcome> {
   const { item } = snapshot
-  const expected = afterSuccess(snapshot, draft, now)
+  const expected = draft.phase === 'active' ? afterSuccess(snapshot, draft, now) : null
   const detail = isDeepStrictEqual(draft.detail, snapshot.detail) ? null : type.details.fromDetail(draft.detail)
-  const rests = draft.phase === 'active' && type.decide(expected) === null
+  const rests = expected !== null && type.decide(expected) === null
   const recorded = await outcomes.success(lease, {
     id: item.id,
     epoch: lease.epoch,
@@ -172,7 +172,7 @@ async function persistSuccess(
     recordPhaseChange(audit, item, recorded.phase, draft.resolution ?? recorded.phase)
     return { kind: 'ended' }
   }
-  if (recorded.released) return { kind: 'released', wakeInMs: nextWakeInMs(expected) }
+  if (recorded.released && expected !== null) return { kind: 'released', wakeInMs: nextWakeInMs(expected) }
   // Somebody has written meanwhile: what is there now has to be read.
   if (recorded.revision !== item.revision || recorded.wakeCount !== item.wakeCount) return { kind: 'again', next: null }
   const after = afterSuccess(snapshot, draft, recorded.now)
