@@ -27,7 +27,11 @@ export function claimWanted(itemTypes: ItemTypes): string {
           actionable = true,
           actionable_since = case when actionable then actionable_since else now() end
       from wanted
+      join (select id as seen_id, xmin as seen_version from work_items) seen on seen_id = wanted.id
       where work_items.id = wanted.id
+        -- Only in the version that is read below. Another worker may have applied an event and gone since this statement began:
+        -- the row is free, but what is read here would still hold the event (decision 0059).
+        and work_items.xmin = seen_version
       returning work_items.id, work_items.lease_epoch
     )
     select ${observationColumns(itemTypes)}, claimed.lease_epoch as epoch, item.due_at::text as due_at_text
