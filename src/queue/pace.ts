@@ -4,32 +4,44 @@
  * that waited here for a worker would be kept from an idle process (decision 0061).
  */
 export interface Pace {
-  /** An action has ended. */
-  ended(): void
-  /** Items to hold at most, at the pace of the last actions. */
+  /** An action has ended that took so long. */
+  took(milliseconds: number): void
+  /** Runs an action and takes its time. */
+  time<T>(run: () => Promise<T>): Promise<T>
+  /** Items to hold at most, if actions go on like the last ones. */
   target(): number
 }
 
 /** What is held beyond the workers begins within about this time. */
 const AHEAD_MS = 100
 const MOST = 500
-/** Over so many actions the pace is taken; before there are as many, nothing is held ahead. */
-const SAMPLE = 32
+/** Before so many actions are known, nothing is held ahead. */
+const SAMPLE = 20
+/** The part of each new action in the average; a slow one is felt at once. */
+const SHARE = 1 / SAMPLE
 
-export function createPace(workers: number, now: () => number = () => performance.now()): Pace {
-  const ends: number[] = []
-  let next = 0
+export function createPace(workers: number): Pace {
+  let known = 0
+  let averageMs = 0
+
+  function took(milliseconds: number): void {
+    known += 1
+    averageMs += (milliseconds - averageMs) * Math.max(SHARE, 1 / known)
+  }
+
   return {
-    ended() {
-      ends[next] = now()
-      next = (next + 1) % SAMPLE
+    took,
+    async time(run) {
+      const startedAt = performance.now()
+      try {
+        return await run()
+      } finally {
+        took(performance.now() - startedAt)
+      }
     },
     target() {
-      // The oldest of the sample is the next to be overwritten.
-      const oldest = ends.length < SAMPLE ? undefined : ends[next]
-      if (oldest === undefined) return workers
-      const perMs = SAMPLE / Math.max(1, now() - oldest)
-      return Math.max(workers, Math.min(MOST, Math.floor(perMs * AHEAD_MS)))
+      if (known < SAMPLE) return workers
+      return Math.max(workers, Math.min(MOST, Math.floor((workers * AHEAD_MS) / averageMs)))
     },
   }
 }

@@ -74,11 +74,7 @@ export function createProcessingManager(deps: ManagerDependencies): ProcessingMa
     outcomes,
     read: createReadObservations(db, itemTypes),
     isStopping: () => !running,
-    async inWorker(run) {
-      const result = await workers.add(run)
-      pace.ended()
-      return result
-    },
+    inWorker: (run) => workers.add(() => pace.time(run)),
   }
   const claimer = createClaimer({
     ...{ db, itemTypes, config, log, held, take },
