@@ -9,7 +9,11 @@ const SRC = join(import.meta.dirname, '..')
 const ROOMS = ['api', 'auth', 'events', 'queue', 'lib']
 
 /** Thrown inside these rooms, but never on the way of a request, or defects that a caller sees as internal_error. */
-const NOT_FOR_CALLERS = ['lease_lost', 'not_json', 'detail_missing']
+const NOT_FOR_CALLERS = [
+  ...['lease_lost', 'not_json', 'detail_missing', 'unreadable_item'],
+  // What ends an action stands in the item's last_error.
+  'action_timed_out',
+]
 
 function codesIn(room: string): string[] {
   const files = readdirSync(join(SRC, room), { recursive: true, encoding: 'utf8' })

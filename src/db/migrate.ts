@@ -31,17 +31,23 @@ export interface MigrateOptions {
 
 /**
  * Brings the schema up to this program's version, beside running processes. Answers the names of the migrations that ran.
- * @throws WorkQueueError `migration_failed`, `migration_blocked`: then nothing has changed.
+ * @throws WorkQueueError `migration_failed`, `migration_blocked`: nothing of the one that is named was done.
  */
 export async function migrate(
   db: Database,
   { patienceMs = 600_000, onWait }: MigrateOptions = {},
 ): Promise<readonly string[]> {
   const giveUpAt = performance.now() + patienceMs
+  const applied: string[] = []
   for (;;) {
     await refuseNewerSchema(db)
-    const { error, results } = await createMigrator(db).migrateToLatest()
-    if (error === undefined) return (results ?? []).map((result) => result.migrationName)
+    // One at a time: what a migration has locked is free again before the next one begins.
+    const { error, results } = await createMigrator(db).migrateUp()
+    if (error === undefined) {
+      if (results === undefined || results.length === 0) return applied
+      applied.push(...results.map((result) => result.migrationName))
+      continue
+    }
     const failed = results?.find((result) => result.status === 'Error')?.migrationName ?? ''
     if (!isLockTimeout(error)) {
       throw new WorkQueueError('migration_failed', `Migration ${failed} failed and was rolled back.`, { cause: error })
@@ -49,7 +55,7 @@ export async function migrate(
     if (performance.now() > giveUpAt) {
       throw new WorkQueueError(
         'migration_blocked',
-        `Migration ${failed} needs a table that another session keeps in use; nothing was changed. Look for a backup or an open transaction in pg_stat_activity, then run it again.`,
+        `Migration ${failed} needs a table that another session keeps in use; nothing of it was done. Look for a backup or an open transaction in pg_stat_activity, then run it again.`,
         { cause: error, failure: 'transient' },
       )
     }

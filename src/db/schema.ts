@@ -70,7 +70,6 @@ export interface PendingEvents {
 
 export interface WorkItems {
   actionable: Generated<boolean>;
-  actionable_since: Generated<Timestamp>;
   attempts: Generated<number>;
   caller_identity: string;
   concurrency_key: string | null;
@@ -95,6 +94,7 @@ export interface WorkItems {
   retry_at: Timestamp | null;
   revision: Generated<bigint>;
   transient_failures: Generated<number>;
+  unfinished_claims: Generated<number>;
   updated_at: Generated<Timestamp>;
   wake_count: Generated<bigint>;
 }

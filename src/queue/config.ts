@@ -13,6 +13,8 @@ export const queueConfigSchema = z.strictObject({
   sweep_interval: durationSchema.prefault('1s'),
   /** How long one item may hold a worker before it goes to the back (decision 0044). */
   item_deadline: durationSchema.prefault('60s'),
+  /** How long one action may take; then it is interrupted, and counts as failed whether it notices or not. */
+  action_timeout: durationSchema.prefault('10m'),
   /** Failures in a row before an item is given up. */
   max_attempts: z.int().min(1).max(100).default(5),
   /** How long an outage of the outside world may last before an item is given up. */

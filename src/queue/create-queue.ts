@@ -36,8 +36,8 @@ export interface QueueDependencies {
 
 export function createQueue(dependencies: QueueDependencies): Queue {
   const { db, itemTypes, config, audit, log, random, listenUrl } = dependencies
-  const manager = createProcessingManager(dependencies)
   const hints = createWakeHints({ notify: () => notifyWake(db), log, enabled: listenUrl !== null })
+  const manager = createProcessingManager({ ...dependencies, tellOthers: hints.send })
   const channel =
     listenUrl === null
       ? null
@@ -73,7 +73,7 @@ export function createQueue(dependencies: QueueDependencies): Queue {
     async stop() {
       await Promise.all([channel?.stop(), housekeeping.stop()])
       await manager.stop()
-      hints.stop()
+      await hints.stop()
     },
   }
 }

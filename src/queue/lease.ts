@@ -17,8 +17,10 @@ export interface Lease {
   readonly epoch: bigint
   /** It can no longer be trusted, or the process can wait no longer: nothing more may be done under it. */
   readonly isLost: boolean
-  /** Aborted at that moment. */
+  /** Aborted at that moment, or when the action is interrupted. */
   readonly signal: AbortSignal
+  /** The action has had its time: aborts the signal, and keeps the lease for the record of it. */
+  interrupt(reason: Error): void
   /** No heartbeat any more: the lease was given back, or is left to run out. */
   end(): void
 }
@@ -83,7 +85,7 @@ export function createLeaseKeeper({ extend, leaseMs, log }: LeaseKeeperDependenc
 
   return {
     hold(workItemId, epoch, askedAt) {
-      const lease = new HeldLease(workItemId, epoch, askedAt, held)
+      const lease = new HeldLease(workItemId, epoch, askedAt, leaseMs, held)
       held.add(lease)
       return lease
     },
@@ -103,27 +105,36 @@ class HeldLease implements Lease {
   /** When the last successful write of this lease was sent. */
   trustedAt: number
   readonly #held: Set<HeldLease>
+  readonly #leaseMs: number
   #isLost = false
   #controller: AbortController | null = null
 
-  constructor(workItemId: string, epoch: bigint, trustedAt: number, held: Set<HeldLease>) {
+  constructor(workItemId: string, epoch: bigint, trustedAt: number, leaseMs: number, held: Set<HeldLease>) {
     this.workItemId = workItemId
     this.epoch = epoch
     this.trustedAt = trustedAt
     this.#held = held
+    this.#leaseMs = leaseMs
   }
 
+  /** By the clock as well: whoever asks first after a standstill must not be told what was true before it. */
   get isLost(): boolean {
+    if (!this.#isLost && performance.now() - this.trustedAt > this.#leaseMs) this.lose()
     return this.#isLost
   }
 
   /** Made for those who ask: most short actions never do. */
   get signal(): AbortSignal {
+    const isLost = this.isLost
     if (this.#controller === null) {
       this.#controller = new AbortController()
-      if (this.#isLost) this.#controller.abort(new LeaseLost(this.workItemId))
+      if (isLost) this.#controller.abort(new LeaseLost(this.workItemId))
     }
     return this.#controller.signal
+  }
+
+  interrupt(reason: Error): void {
+    this.#controller?.abort(reason)
   }
 
   lose(): void {

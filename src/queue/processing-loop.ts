@@ -8,7 +8,14 @@ import { handleEvent } from './handle-event.ts'
 import type { AnyItemType, Snapshot } from './item-type.ts'
 import { type Lease, LeaseLost } from './lease.ts'
 import { nextWakeInMs } from './predict.ts'
-import { type ActionDependencies, type ActionOutcome, failUndecided, runAction } from './run-action.ts'
+import {
+  type ActionDependencies,
+  type ActionOutcome,
+  failForLostWorkers,
+  failUndecided,
+  runAction,
+} from './run-action.ts'
+import type { Claimed } from './sql/claim-sql.ts'
 import type { Observation } from './sql/observation.ts'
 
 export interface LoopDependencies extends ActionDependencies {
@@ -28,13 +35,13 @@ const NOT_OURS: LoopResult = { wakeInMs: null }
 const AT_ONCE: LoopResult = { wakeInMs: 0 }
 
 /** Works on an item until nothing is left to do, it has to wait, its deadline passed or the process stops. */
-export async function processWorkItem(
-  deps: LoopDependencies,
-  lease: Lease,
-  observation: Observation,
-): Promise<LoopResult> {
+export async function processWorkItem(deps: LoopDependencies, lease: Lease, claimed: Claimed): Promise<LoopResult> {
   try {
-    return await workUntilRest(deps, lease, observation)
+    const lost = claimed.unfinishedClaims - 1
+    if (lost >= deps.config.max_attempts) {
+      return released(await failForLostWorkers(deps, lease, claimed.snapshot, lost))
+    }
+    return await workUntilRest(deps, lease, claimed)
   } catch (error) {
     if (!(error instanceof LeaseLost)) throw error
     deps.log.warn(

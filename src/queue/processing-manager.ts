@@ -53,6 +53,8 @@ export interface ManagerDependencies {
   readonly audit: Audit
   readonly log: Log
   readonly random: () => number
+  /** There is work that this process lets go of. */
+  readonly tellOthers: () => void
 }
 
 /** How long interrupted actions may take to notice. */
@@ -114,7 +116,7 @@ export function createProcessingManager(deps: ManagerDependencies): ProcessingMa
     // From here to the end nothing waits, so a wake-up is either seen in `again` or claims anew.
     const keyWasFull = held.isFull(concurrencyKey)
     if (held.remove(id)) notify(id)
-    else if (wakeInMs === 0) claimer.lookForMore()
+    else if (wakeInMs === 0) running ? claimer.lookForMore() : deps.tellOthers()
     else if (wakeInMs !== null && running) timers.set(id, wakeInMs)
     claimer.roomGrew(keyWasFull)
   }

@@ -60,10 +60,10 @@ async function item(row: Row = {}): Promise<string> {
   const id = uuidv7()
   await sql`
     insert into work_items (
-      id, item_type, concurrency_key, phase, resolution, actionable, actionable_since, retry_at, leased_at, leased_until,
+      id, item_type, concurrency_key, phase, resolution, actionable, due_at, retry_at, leased_at, leased_until,
       dedup_key, content_hash, caller_identity)
     values (
-      ${id}, ${type}, ${key}, ${phase}, ${phase === 'active' ? null : 'over'}, ${actionable}, ${inSeconds(since)},
+      ${id}, ${type}, ${key}, ${phase}, ${phase === 'active' ? null : 'over'}, ${actionable}, ${inSeconds(retry ?? since)},
       ${inSeconds(retry)}, ${inSeconds(lease === null ? null : since)}, ${inSeconds(lease)}, ${`${type}:${id}`}, 'hash', 'ann')`.execute(
     database.db,
   )
@@ -207,7 +207,7 @@ describe('dead events', () => {
 
 async function rowsOf(itemId: string) {
   const { rows } = await sql<{ actionable: boolean; wake_count: bigint; age: number; events: unknown }>`
-    select actionable, wake_count, round(extract(epoch from now() - actionable_since), -2)::int as age,
+    select actionable, wake_count, round(extract(epoch from now() - due_at), -2)::int as age,
            (select json_agg(json_build_array(dead, attempts, error)) from pending_events where work_item_id = ${itemId}) as events
     from work_items
     where id = ${itemId}`.execute(database.db)

@@ -61,6 +61,17 @@ export async function runAction(
   }
 }
 
+/** Its processes have died, or lost their leases, so often that it is held to be the cause. @throws as runAction. */
+export function failForLostWorkers(
+  deps: ActionDependencies,
+  lease: Lease,
+  snapshot: Snapshot<unknown>,
+  claims: number,
+): Promise<ActionOutcome> {
+  const message = `The processes that worked on it died, or lost it, ${claims} times in a row. Look for the reason in their logs, then retry it.`
+  return persistFailure(deps, lease, snapshot, 'claim', { ...failure('workers_lost', message), forGood: true })
+}
+
 /** An item that cannot even be decided on: it counts like a failed action, so that it is seen and ends. @throws as runAction. */
 export function failUndecided(
   deps: ActionDependencies,
@@ -81,7 +92,7 @@ interface Failure {
 }
 
 async function execute(
-  { log }: ActionDependencies,
+  { log, config }: ActionDependencies,
   type: AnyItemType,
   lease: Lease,
   snapshot: Snapshot<unknown>,
@@ -94,7 +105,8 @@ async function execute(
     return failure('unknown_action', `The item type ${type.name} decided on ${action}, for which it has no executor.`)
   }
   try {
-    const result: ExecutorResult = await executor(draft, contextOf(lease, snapshot, log))
+    const running = executor(draft, contextOf(lease, snapshot, log))
+    const result: ExecutorResult = await withinTime(running, lease, action, config.action_timeout)
     if (result.outcome === 'succeeded') return { kind: 'success' }
     return { ...failure(result.code, result.message), forGood: result.outcome === 'failed_for_good' }
   } catch (error) {
@@ -107,6 +119,29 @@ async function execute(
       return { ...failure('database_unavailable', message), transient: true }
     }
     return defect(log, snapshot, action, error)
+  }
+}
+
+/** What an action answers that notices its interruption; one that does not is no longer waited for. */
+const NOTICE_MS = 5_000
+
+/**
+ * Waits for an action for as long as it may take, then interrupts it. One that hangs would otherwise hold its worker, and by
+ * its heartbeat its item, for ever. @throws WorkQueueError `action_timed_out`.
+ */
+async function withinTime<T>(running: Promise<T>, lease: Lease, action: string, timeoutMs: number): Promise<T> {
+  const timedOut = new WorkQueueError('action_timed_out', `The action ${action} did not end within ${timeoutMs} ms.`)
+  const { promise, reject } = Promise.withResolvers<never>()
+  let notice: NodeJS.Timeout | undefined
+  const limit = setTimeout(() => {
+    lease.interrupt(timedOut)
+    notice = setTimeout(reject, Math.min(NOTICE_MS, timeoutMs), timedOut)
+  }, timeoutMs)
+  try {
+    return await Promise.race([running, promise])
+  } finally {
+    clearTimeout(limit)
+    clearTimeout(notice)
   }
 }
 

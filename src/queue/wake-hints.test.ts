@@ -37,7 +37,7 @@ test('a hint rides on a statement only when none was given a moment ago; the oth
   expect(sent()).toBe(1)
 })
 
-test('nothing is sent where nobody listens, nor after the stop', () => {
+test('nothing is sent where nobody listens, and what is owed at the stop goes then', async () => {
   const off = hintsOf(false)
   off.hints.send()
   expect(off.hints.ride()).toBe(false)
@@ -45,8 +45,12 @@ test('nothing is sent where nobody listens, nor after the stop', () => {
 
   const { hints, sent } = hintsOf()
   hints.send()
-  hints.send()
-  hints.stop()
+  const owing = hintsOf()
+  owing.hints.send()
+  owing.hints.send()
+  await owing.hints.stop()
+  expect(owing.sent()).toBe(2)
+  await hints.stop()
   vi.advanceTimersByTime(1_000)
   expect(sent()).toBe(1)
 })

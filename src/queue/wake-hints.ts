@@ -12,7 +12,8 @@ export interface WakeHints {
   ride(): boolean
   /** The same, for a caller without a statement that could carry it. */
   send(): void
-  stop(): void
+  /** Sends what is still owed, and nothing after it. */
+  stop(): Promise<void>
 }
 
 export interface WakeHintsOptions {
@@ -39,9 +40,15 @@ export function createWakeHints({ notify, log, enabled, intervalMs = 10 }: WakeH
   function give(): void {
     owed = false
     begin()
-    notify().catch((error: unknown) => {
+    void tell()
+  }
+
+  async function tell(): Promise<void> {
+    try {
+      await notify()
+    } catch (error) {
       log.warn({ error: messageOf(error) }, 'other processes could not be told of work; their sweep finds it')
-    })
+    }
   }
 
   return {
@@ -59,9 +66,9 @@ export function createWakeHints({ notify, log, enabled, intervalMs = 10 }: WakeH
       if (pause === undefined) give()
       else owed = true
     },
-    stop() {
+    async stop() {
       clearTimeout(pause)
-      pause = undefined
+      if (owed) await tell()
       owed = false
     },
   }

@@ -33,8 +33,8 @@ export interface WorkItem {
   readonly lastError: LastError | null
   /** Not before this instant, after a failure. */
   readonly retryAt: Date | null
-  /** Since when somebody must look; says nothing while `actionable` is false. */
-  readonly actionableSince: Date
+  /** Since when, or from when on, somebody must look; says nothing while `actionable` is false. */
+  readonly dueAt: Date
   readonly leasedUntil: Date | null
   /** +1 at every claim; every write of the processing loop is conditional on it (fencing). */
   readonly leaseEpoch: bigint
@@ -60,8 +60,4 @@ export interface WorkItem {
   readonly endedAt: Date | null
   /** Time of the newest event that was applied; older ones are stale. */
   readonly lastEventAt: Date | null
-}
-
-export function isTerminal(item: Pick<WorkItem, 'phase'>): boolean {
-  return item.phase !== 'active'
 }

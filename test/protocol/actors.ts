@@ -72,19 +72,18 @@ async function work({ db, afterEvent, record }: ActorContext, claimed: readonly 
     log: silentLog,
     random: () => 0.5,
     inWorker: <T>(run: () => Promise<T>) => run(),
-    stopSignal: NEVER,
     isStopping: () => false,
   }
   for (const observation of claimed) {
     // A lease that never notices its end: the worst of zombies, which only the epoch can stop.
-    const lease = { workItemId: ITEM, epoch: observation.epoch, signal: NEVER, isLost: false, end() {} }
+    const lease = { workItemId: ITEM, epoch: observation.epoch, signal: NEVER, isLost: false, interrupt() {}, end() {} }
     await processWorkItem(deps, lease, observation)
   }
 }
 
 const NEVER = new AbortController().signal
 const NOBODY = { notify() {}, isBusy: () => false }
-const NO_HINTS = { ride: () => false, send() {}, stop() {} }
+const NO_HINTS = { ride: () => false, send() {}, async stop() {} }
 const idle = () => ({ workers: 1, running: 0, held: 0, draining: false })
 
 const TYPES: Readonly<Record<AfterEvent, ReadonlyMap<string, AnyItemType>>> = {

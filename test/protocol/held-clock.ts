@@ -62,7 +62,7 @@ const INSTALL = `
     update public.work_items
     set phase = was.phase, actionable = was.actionable, leased_until = was.leased_until, lease_epoch = was.lease_epoch,
         revision = was.revision, wake_count = was.wake_count, retry_at = was.retry_at, last_event_at = null,
-        updated_at = '2040-01-01', actionable_since = '2040-01-01'
+        updated_at = '2040-01-01', due_at = '2040-01-01'
     from pg_catalog.jsonb_populate_record(null::public.work_items, look -> 'item') was;
 
     delete from public.pending_events

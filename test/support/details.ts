@@ -46,6 +46,7 @@ export function createDetails<Submission, Detail>(
     async read(id) {
       const observation = (await read([id])).get(id)
       if (observation === undefined) throw new Error(`there is no work item ${id}`)
+      if (observation.unreadable !== null) throw new Error(observation.unreadable)
       return observation.snapshot.detail as Detail
     },
   }

@@ -17,7 +17,7 @@ export function newWorkItem(given: Partial<WorkItem> = {}): WorkItem {
     failingSince: null,
     lastError: null,
     retryAt: null,
-    actionableSince: CREATED,
+    dueAt: CREATED,
     leasedUntil: null,
     leaseEpoch: 1n,
     revision: 0n,

@@ -8,6 +8,8 @@ import { type Observation, type ObservationRow, observationColumns, toObservatio
 /** A claimed item: the epoch is the proof of the lease in every later write. */
 export interface Claimed extends Observation {
   readonly epoch: bigint
+  /** Claims in a row, this one included, that ended without an outcome: their processes died, or lost the lease. */
+  readonly unfinishedClaims: number
   /** When the item came due, exactly as PostgreSQL has it: microseconds decide where a cursor goes on. */
   readonly dueAt: string
 }
@@ -25,16 +27,18 @@ export function claimWanted(itemTypes: ItemTypes): string {
           leased_at = now(),
           lease_epoch = lease_epoch + 1,
           actionable = true,
-          actionable_since = case when actionable then actionable_since else now() end
+          due_at = case when actionable then due_at else now() end,
+          unfinished_claims = unfinished_claims + 1
       from wanted
       join (select id as seen_id, xmin as seen_version from work_items) seen on seen_id = wanted.id
       where work_items.id = wanted.id
         -- Only in the version that is read below. Another worker may have applied an event and gone since this statement began:
         -- the row is free, but what is read here would still hold the event (decision 0059).
         and work_items.xmin = seen_version
-      returning work_items.id, work_items.lease_epoch
+      returning work_items.id, work_items.lease_epoch, work_items.unfinished_claims
     )
-    select ${observationColumns(itemTypes)}, claimed.lease_epoch as epoch, item.due_at::text as due_at_text
+    select ${observationColumns(itemTypes)}, claimed.lease_epoch as epoch, claimed.unfinished_claims as claims,
+           item.due_at::text as due_at_text
     from claimed
     -- As the item was when this statement began, like everything else that is read here.
     join work_items item on item.id = claimed.id
@@ -43,6 +47,7 @@ export function claimWanted(itemTypes: ItemTypes): string {
 
 interface ClaimedRow extends ObservationRow {
   readonly epoch: bigint
+  readonly claims: number
   readonly due_at_text: string
 }
 
@@ -53,5 +58,10 @@ export async function runClaim(
   values: readonly unknown[],
 ): Promise<readonly Claimed[]> {
   const { rows } = await runPrepared<ClaimedRow>(db, text, values)
-  return rows.map((row) => ({ ...toObservation(itemTypes, row), epoch: row.epoch, dueAt: row.due_at_text }))
+  return rows.map((row) => ({
+    ...toObservation(itemTypes, row),
+    epoch: row.epoch,
+    unfinishedClaims: row.claims,
+    dueAt: row.due_at_text,
+  }))
 }

@@ -56,6 +56,7 @@ function toCreated(itemTypes: ItemTypes, row: CreatedRow): Created {
     moreEvents: false,
     unreadable: null,
     epoch: item.leaseEpoch,
+    unfinishedClaims: item.leaseEpoch === 0n ? 0 : 1,
     dueAt: row.due_at.toISOString(),
   }
 }
@@ -85,7 +86,7 @@ function createText(itemTypes: ItemTypes): string {
     created as (
       insert into work_items
         (id, item_type, dedup_key, content_hash, concurrency_key, caller_identity, generation, actionable,
-         leased_at, leased_until, lease_epoch)
+         leased_at, leased_until, lease_epoch, unfinished_claims)
       select input.id, input.item_type, input.dedup_key, input.content_hash, input.concurrency_key,
              input.caller_identity,
              1 + coalesce((
@@ -94,6 +95,7 @@ function createText(itemTypes: ItemTypes): string {
              true,
              case when input.claimed then now() end,
              case when input.claimed then now() + $2::double precision * interval '1 ms' end,
+             case when input.claimed then 1 else 0 end,
              case when input.claimed then 1 else 0 end
       from input
       where not exists (

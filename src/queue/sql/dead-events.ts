@@ -125,7 +125,7 @@ async function revive(
     with item as (
       update work_items
       set actionable = true,
-          actionable_since = case when actionable then actionable_since else now() end,
+          due_at = case when actionable then due_at else now() end,
           wake_count = wake_count + 1
       where id = ${itemId}
         and phase = 'active'

@@ -62,6 +62,8 @@ function text(locking: Locking): string {
             when ${COUNTS} then jsonb_build_object('code', input.code, 'message', input.message, 'at', now())
           end,
           retry_at = case when ${COUNTS} and not ${ENDS} then now() + input.retry_in_ms * interval '1 ms' end,
+          due_at = case when ${COUNTS} then now() + input.retry_in_ms * interval '1 ms' else now() end,
+          unfinished_claims = 0,
           leased_until = null,
           updated_at = now()
       from held

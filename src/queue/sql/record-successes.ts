@@ -72,6 +72,7 @@ function text(itemTypes: ItemTypes, locking: Locking): string {
           actionable = item.actionable and not ${ENDS} and not ${RESTS},
           leased_until = case when ${ENDS} or ${RESTS} then null else item.leased_until end,
           attempts = 0,
+          unfinished_claims = 0,
           transient_failures = 0,
           failing_since = null,
           last_error = null,

@@ -33,9 +33,8 @@ function text(locking: Locking): string {
     )
     update work_items item
     set leased_until = null,
-        actionable_since = case when input.to_the_back then now() else item.actionable_since end,
-        -- A wait that is over would keep its place in the order.
-        retry_at = case when input.to_the_back and item.retry_at <= now() then null else item.retry_at end
+        unfinished_claims = 0,
+        due_at = case when input.to_the_back then now() else item.due_at end
     from held
     join input on input.id = held.id
     where item.id = held.id

@@ -37,7 +37,8 @@ function text(locking: Locking): string {
     update work_items item
     set actionable = false,
         leased_until = null,
-        retry_at = null
+        retry_at = null,
+        unfinished_claims = 0
     from held
     join input on input.id = held.id
     where item.id = held.id

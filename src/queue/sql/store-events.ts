@@ -76,7 +76,7 @@ function text(locking: Locking): string {
     woken as (
       update work_items item
       set actionable = true,
-          actionable_since = case when item.actionable then item.actionable_since else now() end,
+          due_at = case when item.actionable then item.due_at else now() end,
           wake_count = item.wake_count + 1
       where item.id in (select work_item_id from stored)
     )

@@ -21,7 +21,7 @@ export function toWorkItem(row: WorkItemRow): WorkItem {
     failingSince: row.failing_since,
     lastError: row.last_error as LastError | null,
     retryAt: row.retry_at,
-    actionableSince: row.actionable_since,
+    dueAt: row.due_at,
     leasedUntil: row.leased_until,
     leaseEpoch: row.lease_epoch,
     revision: row.revision,

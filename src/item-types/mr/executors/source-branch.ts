@@ -3,7 +3,8 @@
  * that is not there or whose head the service wrote itself; a head it does not know is never overwritten. A commit that
  * was made although its answer was lost is recognised by its mark and its content, and not made again.
  */
-import type { GitLabBranch } from '../../../gitlab/port.ts'
+import type { GitLabBranch, GitLabCommitRequest } from '../../../gitlab/port.ts'
+import { WorkQueueError } from '../../../lib/errors.ts'
 import { type FilePlan, planFiles } from '../file-plan.ts'
 import { commitHashOf } from '../identity.ts'
 import { touchedPaths } from '../inspection/file-rules.ts'
@@ -54,19 +55,39 @@ export async function writeSourceBranch(action: Action, wish: BranchWish): Promi
     refuse(plan.findings[0]?.code ?? 'not_applicable', plan.findings.map(({ message }) => message).join(' '))
   }
   if (plan.actions.length === 0) return 'nothing_to_change'
-  const sha = await services.gitlab.createCommit(
-    target.project.id,
-    {
-      branch: content.source_branch,
-      startSha: target.branch.sha,
-      message: markedMessage(content.commit_message, mark),
-      actions: plan.actions,
-      force: true,
-    },
-    context,
-  )
+  const sha = await commit(action, wish, branch, {
+    branch: content.source_branch,
+    startSha: target.branch.sha,
+    message: markedMessage(content.commit_message, mark),
+    actions: plan.actions,
+    // Where there was no branch there must be none: a commit of an earlier try may still be on its way, and is not to be
+    // written over unread.
+    force: branch !== null,
+  })
   recordWritten(action, sha, mark.commitHash)
   return 'ready'
+}
+
+async function commit(
+  { services, context }: Action,
+  { target }: BranchWish,
+  seen: GitLabBranch | null,
+  request: GitLabCommitRequest,
+): Promise<string> {
+  try {
+    return await services.gitlab.createCommit(target.project.id, request, context)
+  } catch (error) {
+    if (seen !== null || context.signal.aborted) throw error
+    if ((await services.gitlab.getBranch(target.project.id, request.branch, context)) === null) throw error
+    throw new WorkQueueError(
+      'branch_appeared',
+      `The branch ${request.branch} has appeared meanwhile; it is read first.`,
+      {
+        cause: error,
+        failure: 'transient',
+      },
+    )
+  }
 }
 
 /** A rebuild is due only while the target has moved: the same commit on the same head would meet the same conflict. */
