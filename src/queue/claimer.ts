@@ -26,6 +26,8 @@ export interface Claimer {
   want(workItemId: string): void
   /** Some item may be due. */
   lookForMore(): void
+  /** The same, by the word of another process; what it has let go of may lie anywhere in the queue. */
+  lookEverywhere(): void
   /** An item has gone; `keyWasFull`: of a key of which no more could be claimed. */
   roomGrew(keyWasFull: boolean): void
   /** Is there work that waits to be claimed? */
@@ -95,7 +97,11 @@ export function createClaimer(deps: ClaimerDependencies): Claimer {
   async function next(options: ClaimOptions): Promise<readonly Claimed[]> {
     if (sweep.isDue()) {
       const claimed = await sweep.claim(options)
-      if (claimed.length >= options.limit || fillsAKey(claimed, options)) more = true
+      const last = claimed.at(-1)
+      if (last !== undefined && (claimed.length >= options.limit || fillsAKey(claimed, options))) {
+        ready.goOnBehind(last)
+        more = true
+      }
       return claimed
     }
     if (wanted.size > 0) {
@@ -128,6 +134,10 @@ export function createClaimer(deps: ClaimerDependencies): Claimer {
       pump()
     },
     lookForMore,
+    lookEverywhere() {
+      sweep.hasten()
+      lookForMore()
+    },
     roomGrew(keyWasFull) {
       if (keyWasFull) {
         ready.fromTheStart()
@@ -147,9 +157,14 @@ export function createClaimer(deps: ClaimerDependencies): Claimer {
 interface Sweep {
   start(): void
   isDue(): boolean
+  /** Does not wait for the whole interval. */
+  hasten(): void
   claim(options: ClaimOptions): Promise<readonly Claimed[]>
   stop(): void
 }
+
+/** However much others have to say, sweeps are at least this far apart. */
+const SWEEP_PAUSE_MS = 200
 
 /** Becomes due at the start, and then an interval after each sweep. */
 function createSweep({ db, itemTypes, config }: ClaimerDependencies, onDue: () => void): Sweep {
@@ -157,23 +172,36 @@ function createSweep({ db, itemTypes, config }: ClaimerDependencies, onDue: () =
   let isDue = false
   let isStopped = false
   let timer: NodeJS.Timeout | undefined
+  /** On the monotonic clock; not before the first sweep has ended. */
+  let earliest = Number.POSITIVE_INFINITY
+  let isHastened = false
 
   function becomeDue(): void {
     isDue = true
+    isHastened = false
     onDue()
   }
 
   return {
     start: becomeDue,
     isDue: () => isDue,
+    hasten() {
+      if (isDue || isHastened || isStopped || earliest === Number.POSITIVE_INFINITY) return
+      isHastened = true
+      clearTimeout(timer)
+      timer = setTimeout(becomeDue, Math.max(0, earliest - performance.now()))
+    },
     async claim(options) {
       isDue = false
+      earliest = Number.POSITIVE_INFINITY
       const startedAt = performance.now()
       try {
         return await sweep(options)
       } finally {
-        const pauseMs = Math.max(config.sweep_interval, (performance.now() - startedAt) / SWEEP_SHARE)
-        if (!isStopped) timer = setTimeout(becomeDue, pauseMs)
+        const now = performance.now()
+        const ownShareMs = (now - startedAt) / SWEEP_SHARE
+        earliest = now + Math.max(SWEEP_PAUSE_MS, ownShareMs)
+        if (!isStopped) timer = setTimeout(becomeDue, Math.max(config.sweep_interval, ownShareMs))
       }
     },
     stop() {

@@ -33,13 +33,14 @@ export interface Outcomes {
 const GROUP = 500
 const RETRY_MS = 100
 const LONGEST_RETRY_MS = 2_000
+const RELEASE_PAUSES_MS = [20, 100, 500]
 
 export function createOutcomes(db: Database, itemTypes: ItemTypes): Outcomes {
   const success = createWriter(createRecordSuccesses(db, itemTypes))
   const failure = createWriter(createRecordFailures(db))
   const event = createWriter(createRecordEvents(db))
   const rest = createWriter(asList(createRestWorkItems(db)))
-  const release = createWriter(asList(createReleaseLeases(db)))
+  const release = createReleaser(asList(createReleaseLeases(db)))
 
   return {
     success: (lease, input) =>
@@ -69,7 +70,7 @@ export function createOutcomes(db: Database, itemTypes: ItemTypes): Outcomes {
         () => rest(input),
         async () => ((await readRecorded(db, lease))?.released ? true : null),
       )) ?? false,
-    release: async (input) => void (await release(input)),
+    release,
   }
 }
 
@@ -83,6 +84,24 @@ function createWriter<In, Out>(write: Write<In, Out>): (input: In) => Promise<Ou
     isShared: isDatabaseTrouble,
   })
   return async (input) => (await groups.run(input)) ?? (await write([input], 'wait'))[0] ?? null
+}
+
+/**
+ * Nobody waits long to give a lease back, least of all a process that is stopping: where the row stays locked, the lease runs
+ * out by itself.
+ */
+function createReleaser(write: Write<Release, true>): (input: Release) => Promise<void> {
+  const groups = createGrouper<Release, true | null>({
+    run: (inputs) => write(inputs, 'skip'),
+    maxSize: GROUP,
+    isShared: isDatabaseTrouble,
+  })
+  return async (input) => {
+    for (const pauseMs of RELEASE_PAUSES_MS) {
+      if ((await groups.run(input)) !== null) return
+      await delay(pauseMs)
+    }
+  }
 }
 
 function asList<In extends { readonly id: string }>(

@@ -50,7 +50,7 @@ export async function processWorkItem(deps: LoopDependencies, lease: Lease, clai
     )
     // Changes nothing where the epoch has moved on; where the process is only stopping, others need not wait.
     await release(deps, lease, false)
-    return NOT_OURS
+    return deps.isStopping() ? AT_ONCE : NOT_OURS
   } finally {
     lease.end()
   }

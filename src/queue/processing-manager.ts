@@ -127,7 +127,7 @@ export function createProcessingManager(deps: ManagerDependencies): ProcessingMa
       claimer.start()
     },
     notify,
-    notifyAny: () => (running ? claimer.lookForMore() : undefined),
+    notifyAny: () => (running ? claimer.lookEverywhere() : undefined),
     reserve(concurrencyKey) {
       const isFree = running && held.size < config.workers && !claimer.hasWork() && !held.isFull(concurrencyKey)
       return isFree ? createReservation(held, claimer, take, concurrencyKey) : null

@@ -13,6 +13,8 @@ export interface ReadyLook {
   claim(options: ClaimOptions): Promise<{ readonly claimed: readonly Claimed[]; readonly isEnd: boolean }>
   /** There may be something behind the cursor that was passed over. */
   fromTheStart(): void
+  /** Goes on behind this item: it was the last of what a sweep could take, and there is more. */
+  goOnBehind(claimed: Claimed): void
 }
 
 /**
@@ -35,6 +37,9 @@ export function createReadyLook(db: Database, itemTypes: ItemTypes): ReadyLook {
     },
     fromTheStart() {
       cursor = FROM_THE_START
+    },
+    goOnBehind({ dueAt, snapshot }) {
+      cursor = { dueAt, id: snapshot.item.id, stepBackMs: 0 }
     },
   }
 }
