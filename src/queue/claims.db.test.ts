@@ -6,8 +6,9 @@ import { createErrandType, finishErrand, runAndWait } from '../../test/support/e
 import { createGate } from '../../test/support/gate.ts'
 import { loseAnswers } from '../../test/support/lost-answers.ts'
 import { createTestQueue } from '../../test/support/queue.ts'
-import { claimItem, dueItems, registry } from '../../test/support/statements.ts'
+import { claimItem, dueItems, expireLease, registry } from '../../test/support/statements.ts'
 import { sweepText } from './sql/claim-due-work-items.ts'
+import { createReleaseLeases } from './sql/release-leases.ts'
 
 let errands: ErrandQueues
 beforeAll(async () => {
@@ -147,6 +148,30 @@ describe('a stuck session', () => {
 
     session.open()
     await holding
+  })
+})
+
+describe('giving a lease back', () => {
+  test("is settled at once where the lease is another's by now, and not where the row is locked", async () => {
+    const { type } = createErrandType()
+    const { item } = await errands.prepare(type).queue.submit('errand', errand(), 'ann')
+    const first = await claimItem(errands.db, type, item.id)
+    await expireLease(errands.db, item.id)
+    const second = await claimItem(errands.db, type, item.id)
+    const release = createReleaseLeases(errands.db)
+    const give = (epoch = 0n) => release([{ id: item.id, epoch, toTheBack: false }], 'skip')
+    expect([...(await give(first?.epoch))]).toEqual([item.id])
+
+    const session = createGate()
+    const holding = errands.db.transaction().execute(async (tx) => {
+      await sql`select from work_items where id = ${item.id} for update`.execute(tx)
+      await session.pass()
+    })
+    await session.arrived
+    expect([...(await give(second?.epoch))]).toEqual([])
+    session.open()
+    await holding
+    expect([...(await give(second?.epoch))]).toEqual([item.id])
   })
 })
 

@@ -9,7 +9,10 @@ export interface Release {
   readonly toTheBack: boolean
 }
 
-/** Gives leases back and leaves `actionable` as it is: whatever is left to do stays visible to the sweep. Answers whose. */
+/**
+ * Gives leases back and leaves `actionable` as it is: whatever is left to do stays visible to the sweep. Answers which are
+ * settled: given back, or another's by now. The others had their rows locked.
+ */
 export function createReleaseLeases(db: Database) {
   const texts = { skip: text('skip'), wait: text('wait') }
   return async (releases: readonly Release[], locking: Locking): Promise<ReadonlySet<string>> => {
@@ -30,13 +33,21 @@ function text(locking: Locking): string {
       join input on input.id = item.id
       where item.lease_epoch = input.epoch
       for no key update of item ${locking === 'skip' ? 'skip locked' : ''}
+    ),
+    released as (
+      update work_items item
+      set leased_until = null,
+          unfinished_claims = 0,
+          due_at = case when input.to_the_back then now() else item.due_at end
+      from held
+      join input on input.id = held.id
+      where item.id = held.id
+      returning item.id
     )
-    update work_items item
-    set leased_until = null,
-        unfinished_claims = 0,
-        due_at = case when input.to_the_back then now() else item.due_at end
-    from held
-    join input on input.id = held.id
-    where item.id = held.id
-    returning item.id`
+    select input.id
+    from input
+    left join work_items item on item.id = input.id
+    left join released on released.id = input.id
+    where released.id is not null
+       or item.lease_epoch is distinct from input.epoch`
 }
