@@ -25,6 +25,7 @@ const BRANCH: GitLabBranch = {
   headMessage: 'old',
   parentShas: [],
   committerEmail: null,
+  committedAt: null,
 }
 
 describe('the item type of the guide', () => {

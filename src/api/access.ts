@@ -16,6 +16,8 @@ export interface Access {
   require(request: FastifyRequest, permission: Permission, itemType: string): string
   /** The same for one item. Whoever may not even see it is told that it does not exist. */
   requireForItem(request: FastifyRequest, permission: Permission, item: WorkItem): string
+  /** Whether the caller also has this permission for items of the type; either answer is audited. */
+  holds(request: FastifyRequest, permission: Permission, itemType: string): boolean
   /** For lists: which item types the caller may `read`, or do more with; the list itself is allowed. */
   visibleTypes(request: FastifyRequest, permission?: Permission): (itemType: string) => boolean
 }
@@ -84,6 +86,13 @@ export function createAccess({ authenticator, audit }: { authenticator: Authenti
         refusal: 'work_item_not_found',
       })
       throw new WorkQueueError('work_item_not_found', `There is no work item ${item.id}.`)
+    },
+    holds(request, permission, itemType) {
+      const { name, grants } = identityOf(request)
+      const rules = allowingRules({ name, grants }, permission, itemType)
+      const refusal = rules.length === 0 ? { refusal: 'permission_denied' } : {}
+      record(request, permission, { caller: name, itemType, rules, ...refusal })
+      return rules.length > 0
     },
     visibleTypes(request, permission = 'read') {
       const identity = identityOf(request)

@@ -3,9 +3,21 @@
  * rules that take away, so the order of rules means nothing. No permission implies another one, except that whoever may
  * do anything with an item type may read its items.
  */
-export type Permission = 'read' | 'submit' | 'retry' | 'cancel' | 'admin'
+/** `overwrite`: to submit what may write over commits of somebody else. */
+export type Permission = 'read' | 'submit' | 'overwrite' | 'retry' | 'cancel' | 'admin'
 
-export const PERMISSIONS = ['read', 'submit', 'retry', 'cancel', 'admin'] as const satisfies readonly Permission[]
+export const PERMISSIONS = [
+  'read',
+  'submit',
+  'overwrite',
+  'retry',
+  'cancel',
+  'admin',
+] as const satisfies readonly Permission[]
+
+export function isPermission(name: string): name is Permission {
+  return PERMISSIONS.some((permission) => permission === name)
+}
 
 /** What one matched rule gives. */
 export interface Grant {

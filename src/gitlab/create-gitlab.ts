@@ -6,6 +6,7 @@ import { type ConnectionOptions, createConnection } from './connection.ts'
 import { mergeRequestCalls, noteCalls } from './merge-requests.ts'
 import type { GitLab } from './port.ts'
 import { projectCalls } from './projects.ts'
+import { proofCalls } from './proof.ts'
 import { repositoryCalls } from './repository.ts'
 
 export interface GitLabOptions extends ConnectionOptions {
@@ -31,6 +32,7 @@ export function createGitLab({ breaker: settings, log = silentLog, now, ...optio
     ...repositoryCalls(connection),
     ...mergeRequestCalls(connection),
     ...noteCalls(connection),
+    ...proofCalls(connection),
     breakers: () => [breaker.view()],
   }
 }

@@ -6,7 +6,7 @@ import { MergeRequestNotes, MergeRequests } from '@gitbeaker/rest'
 import { type Connection, orNull, readAnswer } from './connection.ts'
 import { GitLabError } from './errors.ts'
 import type { GitLab, GitLabMergeRequest, GitLabMergeRequestChanges } from './port.ts'
-import { mergeRequestSchema, mergeRequestsSchema, notesSchema } from './schema.ts'
+import { mergeRequestSchema, mergeRequestsSchema, newNoteSchema, notesSchema } from './schema.ts'
 
 /**
  * Statuses of a merge that did not happen for a reason that may pass: not mergeable, conflict, another head. 401 is what
@@ -78,10 +78,15 @@ export function mergeRequestCalls(connection: Connection): MergeRequestCalls {
   }
 }
 
-export function noteCalls(connection: Connection): Pick<GitLab, 'createNote' | 'listNotes'> {
+export function noteCalls(connection: Connection): Pick<GitLab, 'createNote' | 'updateNote' | 'listNotes'> {
   return {
     async createNote(projectId, iid, body, call) {
-      await connection(MergeRequestNotes, call).create(projectId, iid, body)
+      const answer = await connection(MergeRequestNotes, call).create(projectId, iid, body)
+      return readAnswer(newNoteSchema, answer, 'a new note').id
+    },
+
+    async updateNote(projectId, iid, noteId, body, call) {
+      return (await orNull(connection(MergeRequestNotes, call).edit(projectId, iid, noteId, { body }))) !== null
     },
 
     async listNotes(projectId, iid, call) {

@@ -16,7 +16,10 @@ export interface GitLabProject {
   /** null in an empty repository. */
   readonly defaultBranch: string | null
   readonly archived: boolean
+  /** `merge`, `rebase_merge` or `ff`. */
   readonly mergeMethod: string
+  /** `never`, `always`, `default_on` or `default_off`. */
+  readonly squashOption: string
   readonly webUrl: string
   readonly onlyAllowMergeIfPipelineSucceeds: boolean
   /** Where the project keeps its pipeline definition when it is not `.gitlab-ci.yml`; null when it is. */
@@ -33,6 +36,13 @@ export interface GitLabBranch {
   readonly parentShas: readonly string[]
   /** Of the head commit; commits made through the API carry the token's user, who cannot be chosen by a caller. */
   readonly committerEmail: string | null
+  /** When the head commit was made, by GitLab's clock where it was made through the API; ISO 8601, or null. */
+  readonly committedAt: string | null
+}
+
+export interface GitLabCommit {
+  readonly sha: string
+  readonly parentShas: readonly string[]
 }
 
 export interface GitLabCommitAction {
@@ -79,9 +89,51 @@ export interface GitLabCompare {
 
 export interface GitLabPipeline {
   readonly id: number
+  /** null where GitLab does not say: then it is the project that was asked about. */
+  readonly projectId: number | null
+  /** The commit it ran on; of a merged-results pipeline a temporary merge commit. */
   readonly sha: string
+  /** Any text: unknown values must survive. */
   readonly status: string
+  /** `merge_request_event`, `push`, `external`, `parent_pipeline`, …; '' when GitLab does not say. */
+  readonly source: string
+  /** A branch, `refs/merge-requests/<iid>/head`, or `…/merge` for merged results; '' when GitLab does not say. */
+  readonly ref: string
   readonly webUrl: string
+}
+
+/** A job that starts a pipeline elsewhere: a child in the same project, or one of another project. */
+export interface GitLabBridge {
+  readonly name: string
+  readonly status: string
+  readonly allowFailure: boolean
+  /** null as long as it has started none. */
+  readonly downstream: GitLabPipeline | null
+}
+
+export interface GitLabApprovals {
+  /** Who has approved and not taken it back. `approvedAt`: ISO 8601, null on servers that do not say. */
+  readonly approvedBy: readonly {
+    readonly userId: number
+    readonly username: string
+    readonly approvedAt: string | null
+  }[]
+  /** null on the free tier, which requires none. */
+  readonly approvalsLeft: number | null
+}
+
+export interface GitLabNote {
+  readonly id: number
+  readonly body: string
+  readonly system: boolean
+  readonly authorId: number
+}
+
+/** The user behind the service's token. */
+export interface GitLabOwnUser {
+  readonly id: number
+  /** The address that commits of this user carry; null when GitLab does not say. */
+  readonly commitEmail: string | null
 }
 
 export interface GitLabMergeRequest {
@@ -137,10 +189,11 @@ export type GitLabMergeAnswer =
 export interface GitLab {
   /** null: missing, or not visible to our token (GitLab answers 404 to both). `project` is a full path or a number. */
   getProject(project: string | number, options?: CallOptions): Promise<GitLabProject | null>
-  /** The address that commits of the token's own user carry; null when GitLab does not say. */
-  getOwnCommitEmail(options?: CallOptions): Promise<string | null>
+  getOwnUser(options?: CallOptions): Promise<GitLabOwnUser>
   /** The id of the user with exactly this name; null when there is none. */
   getUserId(username: string, options?: CallOptions): Promise<number | null>
+  /** Is this user a member of the group (a full path), directly or through a group above it? */
+  isGroupMember(group: string, userId: number, options?: CallOptions): Promise<boolean>
 
   getBranch(projectId: number, branch: string, options?: CallOptions): Promise<GitLabBranch | null>
   deleteBranch(projectId: number, branch: string, options?: CallOptions): Promise<void>
@@ -151,8 +204,10 @@ export interface GitLab {
     ref: string,
     options?: CallOptions,
   ): Promise<readonly GitLabTreeEntry[]>
-  /** One commit; answers its sha. @throws GitLabError, permanent on 400 with GitLab's sentence. */
-  createCommit(projectId: number, request: GitLabCommitRequest, options?: CallOptions): Promise<string>
+  /** @throws GitLabError, permanent on 400 with GitLab's sentence. */
+  createCommit(projectId: number, request: GitLabCommitRequest, options?: CallOptions): Promise<GitLabCommit>
+  /** null when there is none of this id. */
+  getCommit(projectId: number, sha: string, options?: CallOptions): Promise<GitLabCommit | null>
   /** `straight`: compare the two trees themselves, not from the merge base. */
   compare(projectId: number, from: string, to: string, straight: boolean, options?: CallOptions): Promise<GitLabCompare>
 
@@ -185,10 +240,15 @@ export interface GitLab {
     options?: CallOptions,
   ): Promise<GitLabMergeAnswer>
 
-  createNote(projectId: number, iid: number, body: string, options?: CallOptions): Promise<void>
-  listNotes(
-    projectId: number,
-    iid: number,
-    options?: CallOptions,
-  ): Promise<readonly { readonly id: number; readonly body: string; readonly system: boolean }[]>
+  /** The commit that merging now would make, first parent the target's head; null when they cannot be merged. */
+  getMergeRef(projectId: number, iid: number, options?: CallOptions): Promise<string | null>
+  getApprovals(projectId: number, iid: number, options?: CallOptions): Promise<GitLabApprovals>
+  /** The pipelines that one pipeline has started. */
+  listBridges(projectId: number, pipelineId: number, options?: CallOptions): Promise<readonly GitLabBridge[]>
+
+  /** Answers the id of the note. */
+  createNote(projectId: number, iid: number, body: string, options?: CallOptions): Promise<number>
+  /** false: the note is gone. */
+  updateNote(projectId: number, iid: number, noteId: number, body: string, options?: CallOptions): Promise<boolean>
+  listNotes(projectId: number, iid: number, options?: CallOptions): Promise<readonly GitLabNote[]>
 }

@@ -8,7 +8,7 @@ const PAGE_SIZE = 100
 
 export function repositoryCalls(
   connection: Connection,
-): Pick<GitLab, 'getBranch' | 'deleteBranch' | 'listTree' | 'createCommit' | 'compare'> {
+): Pick<GitLab, 'getBranch' | 'deleteBranch' | 'listTree' | 'createCommit' | 'getCommit' | 'compare'> {
   return {
     async getBranch(projectId, branch, call) {
       const answer = connection(Branches, call).show(projectId, branch)
@@ -35,7 +35,12 @@ export function repositoryCalls(
         force,
         stats: false,
       })
-      return readAnswer(commitSchema, answer, 'a commit').id
+      return readAnswer(commitSchema, answer, 'a commit')
+    },
+
+    async getCommit(projectId, sha, call) {
+      const answer = connection(Commits, call).show(projectId, sha)
+      return orNull(answer.then((body) => readAnswer(commitSchema, body, 'the question for a commit')))
     },
 
     async compare(projectId, from, to, straight, call) {

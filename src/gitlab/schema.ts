@@ -5,9 +5,14 @@
  */
 import { z } from 'zod'
 import type {
+  GitLabApprovals,
   GitLabBranch,
+  GitLabBridge,
+  GitLabCommit,
   GitLabCompare,
   GitLabMergeRequest,
+  GitLabNote,
+  GitLabOwnUser,
   GitLabPipeline,
   GitLabProject,
   GitLabTreeEntry,
@@ -23,6 +28,7 @@ export const projectSchema = z
     default_branch: optionalText,
     archived: optionalFlag,
     merge_method: optionalText,
+    squash_option: optionalText,
     web_url: z.string(),
     only_allow_merge_if_pipeline_succeeds: optionalFlag,
     ci_config_path: optionalText,
@@ -34,6 +40,7 @@ export const projectSchema = z
       defaultBranch: project.default_branch ?? null,
       archived: project.archived ?? false,
       mergeMethod: project.merge_method ?? 'merge',
+      squashOption: project.squash_option ?? 'default_off',
       webUrl: project.web_url,
       onlyAllowMergeIfPipelineSucceeds: project.only_allow_merge_if_pipeline_succeeds ?? false,
       ciConfigPath: project.ci_config_path || null,
@@ -41,8 +48,8 @@ export const projectSchema = z
   )
 
 export const ownUserSchema = z
-  .looseObject({ commit_email: optionalText, email: optionalText })
-  .transform(({ commit_email, email }) => commit_email || email || null)
+  .looseObject({ id: z.int(), commit_email: optionalText, email: optionalText })
+  .transform(({ id, commit_email, email }): GitLabOwnUser => ({ id, commitEmail: commit_email || email || null }))
 
 export const usersSchema = z.array(z.looseObject({ id: z.int(), username: z.string() }))
 
@@ -56,6 +63,7 @@ export const branchSchema = z
       message: optionalText,
       parent_ids: z.array(z.string()).nullish(),
       committer_email: optionalText,
+      committed_date: optionalText,
     }),
   })
   .transform(
@@ -68,6 +76,7 @@ export const branchSchema = z
       headMessage: commit.message ?? '',
       parentShas: commit.parent_ids ?? [],
       committerEmail: commit.committer_email ?? null,
+      committedAt: commit.committed_date ?? null,
     }),
   )
 
@@ -77,7 +86,9 @@ export const treeSchema = z.array(
     .transform(({ id, type, path, mode }): GitLabTreeEntry => ({ id, type, path, mode })),
 )
 
-export const commitSchema = z.looseObject({ id: z.string() })
+export const commitSchema = z
+  .looseObject({ id: z.string(), parent_ids: z.array(z.string()).nullish() })
+  .transform(({ id, parent_ids }): GitLabCommit => ({ sha: id, parentShas: parent_ids ?? [] }))
 
 export const compareSchema = z
   .looseObject({
@@ -112,12 +123,23 @@ export const compareSchema = z
   )
 
 const pipelineSchema = z
-  .looseObject({ id: z.int(), sha: z.string(), status: z.string(), web_url: optionalText })
+  .looseObject({
+    id: z.int(),
+    project_id: z.int().nullish(),
+    sha: z.string(),
+    status: z.string(),
+    source: optionalText,
+    ref: optionalText,
+    web_url: optionalText,
+  })
   .transform(
-    ({ id, sha, status, web_url }): GitLabPipeline => ({
+    ({ id, project_id, sha, status, source, ref, web_url }): GitLabPipeline => ({
       id,
+      projectId: project_id ?? null,
       sha,
       status,
+      source: source ?? '',
+      ref: ref ?? '',
       webUrl: web_url ?? '',
     }),
   )
@@ -186,6 +208,51 @@ export const mergeRequestsSchema = z.array(mergeRequestSchema)
 
 export const notesSchema = z.array(
   z
-    .looseObject({ id: z.int(), body: z.string(), system: optionalFlag })
-    .transform(({ id, body, system }) => ({ id, body, system: system ?? false })),
+    .looseObject({ id: z.int(), body: z.string(), system: optionalFlag, author: z.looseObject({ id: z.int() }) })
+    .transform(
+      ({ id, body, system, author }): GitLabNote => ({ id, body, system: system ?? false, authorId: author.id }),
+    ),
 )
+
+export const newNoteSchema = z.looseObject({ id: z.int() })
+
+export const mergeRefSchema = z.looseObject({ commit_id: z.string() })
+
+export const approvalsSchema = z
+  .looseObject({
+    approvals_left: z.int().nullish(),
+    approved_by: z.array(
+      z.looseObject({ user: z.looseObject({ id: z.int(), username: z.string() }), approved_at: optionalText }),
+    ),
+  })
+  .transform(
+    ({ approvals_left, approved_by }): GitLabApprovals => ({
+      approvalsLeft: approvals_left ?? null,
+      approvedBy: approved_by.map(({ user, approved_at }) => ({
+        userId: user.id,
+        username: user.username,
+        approvedAt: approved_at ?? null,
+      })),
+    }),
+  )
+
+export const bridgesSchema = z.array(
+  z
+    .looseObject({
+      name: z.string(),
+      status: z.string(),
+      allow_failure: optionalFlag,
+      downstream_pipeline: pipelineSchema.nullish(),
+    })
+    .transform(
+      ({ name, status, allow_failure, downstream_pipeline }): GitLabBridge => ({
+        name,
+        status,
+        allowFailure: allow_failure ?? false,
+        downstream: downstream_pipeline ?? null,
+      }),
+    ),
+)
+
+/** Of a member of a group; `state` is `active`, or awaits something. */
+export const memberSchema = z.looseObject({ id: z.int(), state: optionalText })

@@ -8,6 +8,7 @@ import { WorkQueueError } from '../lib/errors.ts'
 import { type Finding, MAX_FINDINGS } from '../lib/finding.ts'
 import { readShape } from '../lib/read-shape.ts'
 import type { AnyItemType, IncomingEvent } from './item-type.ts'
+import { previewSubmission } from './preview-submission.ts'
 import type { ProcessingManager } from './processing-manager.ts'
 import { listWorkItems } from './sql/list-work-items.ts'
 import { createReadObservations } from './sql/read-observations.ts'
@@ -19,7 +20,7 @@ import { createStorePendingEvents } from './store-pending-events.ts'
 import { createSubmitWorkItem } from './submit-work-item.ts'
 import type { WakeHints } from './wake-hints.ts'
 import type { Phase, WorkItem } from './work-item.ts'
-import { type ListedItem, type ListFilter, SubmissionRejected, type WorkQueue } from './work-queue.ts'
+import { type ListedItem, type ListFilter, type Rights, SubmissionRejected, type WorkQueue } from './work-queue.ts'
 
 export interface WorkQueueDependencies {
   readonly db: Database
@@ -67,9 +68,10 @@ export function createWorkQueue(dependencies: WorkQueueDependencies): WorkQueue 
   return {
     itemTypes,
     getItem,
-    async submit(itemType, body, caller) {
+    async submit(itemType, body, caller, rights = NO_RIGHTS) {
       const type = typeOf(itemTypes, itemType)
       const submission = readSubmission(type, body)
+      requireRights(type, submission, rights)
       const findings = (await type.inspect(submission)).slice(0, MAX_FINDINGS)
       if (findings.length > 0) {
         recordRefusal(audit, itemType, caller, findings)
@@ -86,6 +88,12 @@ export function createWorkQueue(dependencies: WorkQueueDependencies): WorkQueue 
         facts: { dedup_key: result.item.dedupKey, generation: result.item.generation },
       })
       return result
+    },
+    async inspect(itemType, body, { rights = NO_RIGHTS, ...options }) {
+      const type = typeOf(itemTypes, itemType)
+      const submission = readSubmission(type, body)
+      requireRights(type, submission, rights)
+      return previewSubmission(db, type, submission, options)
     },
     async get(id) {
       const observation = (await readObservations([id])).get(id)
@@ -151,6 +159,17 @@ async function runChange(db: Database, type: AnyItemType, before: WorkItem, chan
       { cause: error },
     )
   }
+}
+
+const NO_RIGHTS: Rights = () => false
+
+function requireRights(type: AnyItemType, submission: unknown, rights: Rights): void {
+  const missing = type.requires?.(submission).find((permission) => !rights(permission))
+  if (missing === undefined) return
+  throw new WorkQueueError(
+    'permission_denied',
+    `Your token lacks the permission "${missing}", which this submission takes; ask the operator for a rule that grants it.`,
+  )
 }
 
 function readSubmission(type: AnyItemType, body: unknown): unknown {

@@ -103,6 +103,22 @@ export interface Presentation {
   readonly detail: Readonly<Record<string, unknown>>
 }
 
+/** What a submission would do, found out without writing anything. */
+export interface Preview {
+  /** Everything that is wrong with it, also against what is outside right now; none = it would be done. */
+  readonly findings: readonly Finding[]
+  /** The rules that hold for it, snake_case, for people. */
+  readonly policy: Readonly<Record<string, unknown>>
+  /** What would change outside, one entry a thing that it names, snake_case. */
+  readonly changes: readonly Readonly<Record<string, unknown>>[]
+}
+
+export interface PreviewOptions {
+  readonly signal: AbortSignal
+  /** Show what is outside now as well, not only that it would change: for callers who may read it. */
+  readonly withContents: boolean
+}
+
 export interface Identity {
   /** The natural identity, without generation. */
   readonly dedupKey: string
@@ -126,6 +142,10 @@ export interface ItemType<Submission, Detail> {
   identify(submission: Submission): Identity
   /** Everything that is wrong with a submission; none = accepted. May ask outside (does the project exist?). */
   inspect(submission: Submission): Promise<readonly Finding[]>
+  /** Names of the permissions it takes beyond `submit`. Absent: never any. */
+  requires?(submission: Submission): readonly string[]
+  /** Of an inspected submission without findings. Absent: a dry run shows the findings only. */
+  preview?(submission: Submission, options: PreviewOptions): Promise<Preview>
 
   /** The detail table, as data. */
   readonly details: DetailTable<Submission, Detail>

@@ -8,7 +8,7 @@
  * submission look at what is there.
  */
 import { v7 as uuidv7 } from 'uuid'
-import type { Database, Transaction } from '../db/database.ts'
+import type { Database } from '../db/database.ts'
 import { isDatabaseTrouble } from '../lib/connection-error.ts'
 import { WorkQueueError } from '../lib/errors.ts'
 import { createGrouper } from '../lib/grouper.ts'
@@ -143,7 +143,12 @@ export function createSubmitWorkItem({ db, itemTypes, manager, hints, leaseMs }:
 }
 
 /** The same content is nothing new, unless the item is about to be cancelled: then its caller has changed their mind. */
-async function isUnchanged(tx: Transaction, type: AnyItemType, live: WorkItem, contentHash: string): Promise<boolean> {
+export async function isUnchanged(
+  db: Database,
+  type: AnyItemType,
+  live: WorkItem,
+  contentHash: string,
+): Promise<boolean> {
   if (live.phase !== 'active' || live.contentHash !== contentHash) return false
-  return (await readDimensionStatus(tx, live.id, type.onCancel)) !== 'true'
+  return (await readDimensionStatus(db, live.id, type.onCancel)) !== 'true'
 }

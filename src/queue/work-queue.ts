@@ -4,7 +4,7 @@
  */
 import { WorkQueueError } from '../lib/errors.ts'
 import { type Finding, summarize } from '../lib/finding.ts'
-import type { AnyItemType, IncomingEvent, Presentation, Snapshot } from './item-type.ts'
+import type { AnyItemType, IncomingEvent, Presentation, Preview, PreviewOptions, Snapshot } from './item-type.ts'
 import type { Phase, WorkItem } from './work-item.ts'
 
 /** What a submission did (decision 0040). */
@@ -14,6 +14,15 @@ export interface SubmissionResult {
   readonly outcome: SubmissionOutcome
   readonly item: WorkItem
 }
+
+/** What a submission would do. */
+export interface Inspection extends Preview {
+  /** null: it would be refused. */
+  readonly outcome: SubmissionOutcome | null
+}
+
+/** Does the caller have this permission for items of the type that is submitted? */
+export type Rights = (permission: string) => boolean
 
 export interface ListFilter {
   /** Only these; absent = all that are handled here. */
@@ -38,9 +47,12 @@ export interface WorkQueue {
   readonly itemTypes: ReadonlyMap<string, AnyItemType>
   /**
    * Accepts the desired state of one item. Returns after the commit.
-   * @throws SubmissionRejected with all findings; WorkQueueError `item_type_not_handled`.
+   * @throws SubmissionRejected with all findings; WorkQueueError `item_type_not_handled`, `permission_denied` for what
+   * takes more than `submit` (without `rights`: for all of that).
    */
-  submit(itemType: string, body: unknown, caller: string): Promise<SubmissionResult>
+  submit(itemType: string, body: unknown, caller: string, rights?: Rights): Promise<SubmissionResult>
+  /** What submitting this now would do; writes nothing, here or outside. @throws like `submit`, but for the findings. */
+  inspect(itemType: string, body: unknown, options: PreviewOptions & { readonly rights?: Rights }): Promise<Inspection>
   /** @throws WorkQueueError `work_item_not_found`. */
   get(id: string): Promise<{ readonly snapshot: Snapshot<unknown>; readonly presentation: Presentation }>
   /** @throws WorkQueueError `work_item_not_found`; without the detail, for a permission check. */

@@ -51,13 +51,14 @@ async function mainHead(): Promise<string> {
 }
 
 async function commit(file = `docs/${branch}.md`, content = 'x\n'): Promise<string> {
-  return gitlab.createCommit(projectId, {
+  const { sha } = await gitlab.createCommit(projectId, {
     branch,
     startSha: await mainHead(),
     message: 'Add it\n\nWorkqueue-Item: 1\n',
     actions: [{ action: 'create', file_path: file, content }],
     force: true,
   })
+  return sha
 }
 
 async function open(fields: Partial<GitLabMergeRequestFields> = {}): Promise<GitLabMergeRequest> {
@@ -114,7 +115,7 @@ describe('branches, trees and commits', () => {
       default: false,
       parentShas: [parent],
       headMessage: 'Add it\n\nWorkqueue-Item: 1\n',
-      committerEmail: await gitlab.getOwnCommitEmail(),
+      committerEmail: (await gitlab.getOwnUser()).commitEmail,
     })
     await gitlab.deleteBranch(projectId, branch)
     expect(await gitlab.getBranch(projectId, branch)).toBeNull()
@@ -127,7 +128,7 @@ describe('branches, trees and commits', () => {
   test('a commit takes all actions and forces the branch onto its start', async () => {
     const first = await commit()
     const startSha = await mainHead()
-    const sha = await gitlab.createCommit(projectId, {
+    const { sha } = await gitlab.createCommit(projectId, {
       branch,
       startSha,
       message: 'All at once',

@@ -11,6 +11,7 @@ import type { Dimension } from '../../src/queue/dimension.ts'
 import type { AnyItemType, Blocker, IncomingEvent, Presentation, Snapshot } from '../../src/queue/item-type.ts'
 import type { WorkItem } from '../../src/queue/work-item.ts'
 import {
+  type Inspection,
   type ListedItem,
   type ListFilter,
   SubmissionRejected,
@@ -57,21 +58,23 @@ export class FakeQueue implements WorkQueue {
     this.#failure = { error }
   }
 
+  async inspect(itemType: string, body: unknown): Promise<Inspection> {
+    const { type, submission } = this.#read(itemType, body)
+    const findings = await type.inspect(submission)
+    if (findings.length > 0) return { outcome: null, findings, policy: {}, changes: [] }
+    const live = this.#findLive(type.identify(submission).dedupKey)
+    return { outcome: live === undefined ? 'created' : 'updated', findings, policy: {}, changes: [] }
+  }
+
   async submit(itemType: string, body: unknown, caller: string): Promise<SubmissionResult> {
     this.#maybeFail()
-    const type = this.itemTypes.get(itemType)
-    if (type === undefined) {
-      const known = [...this.itemTypes.keys()].join(', ')
-      throw new WorkQueueError('item_type_not_handled', `"${itemType}" is not handled here; known: ${known}.`)
-    }
-    const reading = readShape(type.submissionSchema, body, 'the body')
-    if (!reading.ok) throw new SubmissionRejected(reading.findings)
-    const findings = await type.inspect(reading.value)
+    const { type, submission } = this.#read(itemType, body)
+    const findings = await type.inspect(submission)
     if (findings.length > 0) throw new SubmissionRejected(findings)
     this.calls.push({ what: 'submit', caller })
-    const { dedupKey, contentHash } = type.identify(reading.value)
+    const { dedupKey, contentHash } = type.identify(submission)
     const known = [...this.#items.values()].filter((item) => item.dedupKey === dedupKey)
-    const live = known.find(({ phase }) => phase === 'active' || phase === 'failed')
+    const live = this.#findLive(dedupKey)
     if (live?.phase === 'active' && live.contentHash === contentHash) return { outcome: 'unchanged', item: live }
     if (live !== undefined) {
       const outcome = live.phase === 'failed' ? 'retried' : 'updated'
@@ -152,6 +155,23 @@ export class FakeQueue implements WorkQueue {
     const item = this.#items.get(id)
     if (item === undefined) throw new WorkQueueError('work_item_not_found', `There is no work item ${id}.`)
     return item
+  }
+
+  #read(itemType: string, body: unknown): { readonly type: AnyItemType; readonly submission: unknown } {
+    const type = this.itemTypes.get(itemType)
+    if (type === undefined) {
+      const known = [...this.itemTypes.keys()].join(', ')
+      throw new WorkQueueError('item_type_not_handled', `"${itemType}" is not handled here; known: ${known}.`)
+    }
+    const reading = readShape(type.submissionSchema, body, 'the body')
+    if (!reading.ok) throw new SubmissionRejected(reading.findings)
+    return { type, submission: reading.value }
+  }
+
+  #findLive(dedupKey: string): WorkItem | undefined {
+    return [...this.#items.values()].find(
+      (item) => item.dedupKey === dedupKey && (item.phase === 'active' || item.phase === 'failed'),
+    )
   }
 
   #replace(item: WorkItem, changes: Partial<WorkItem>): WorkItem {

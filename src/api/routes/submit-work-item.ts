@@ -3,6 +3,7 @@
  * once and reports all faults at once; this route only finds out which type that is, and whether the caller may.
  */
 import { z } from 'zod'
+import { isPermission } from '../../auth/identity.ts'
 import { MAX_SUBMISSION_BYTES } from '../../contract/requests.ts'
 import { submitAnswerSchema } from '../../contract/work-item.ts'
 import { readShape } from '../../lib/read-shape.ts'
@@ -43,7 +44,8 @@ export function registerSubmitWorkItem(app: Api, { queue, access }: RouteDepende
       if (!reading.ok) throw new RequestRefused(reading.findings)
       const itemType = reading.value.item_type
       const caller = access.require(request, 'submit', itemType)
-      const { outcome, item } = await queue.submit(itemType, request.body, caller)
+      const rights = (permission: string) => isPermission(permission) && access.holds(request, permission, itemType)
+      const { outcome, item } = await queue.submit(itemType, request.body, caller, rights)
       reply.code(outcome === 'created' ? 201 : 200).header('location', `/api/v1/work-items/${item.id}`)
       return { outcome, work_item: coreView(item) }
     },

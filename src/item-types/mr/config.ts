@@ -1,16 +1,28 @@
 /**
- * The slice of the configuration that belongs to merge requests: which projects the service may change, what in them, and
- * how patient it is. Everything a project does not say has the strict reading.
+ * The slice of the configuration that belongs to merge requests: which projects the service may change, what in them, what
+ * it takes to merge, and how patient it is. Everything a project does not say has the strict reading.
  */
 import { z } from 'zod'
 import { durationSchema } from '../../lib/duration.ts'
-import { DEFAULT_BLOCK_LIST } from './inspection/block-list.ts'
-import { faultOfPattern } from './inspection/glob.ts'
+import { freezeSchema } from './freeze.ts'
+import { inspectionKeys, limitsSchema } from './inspection/config.ts'
 
-const pattern = z.string().check((context) => {
-  const fault = faultOfPattern(context.value)
-  if (fault === null) return
-  context.issues.push({ code: 'custom', input: context.value, message: `the pattern ${fault}` })
+const branchName = z.string().min(1)
+
+/** What a pipeline that is not plainly green is worth as proof. `wait`: nothing. */
+const pipelineSchema = z.strictObject({
+  /** No pipeline of the commit. `merge`: it is merged without one, after some looks. */
+  none: z.enum(['wait', 'merge']).prefault('wait'),
+  /** All of its jobs were skipped. */
+  skipped: z.enum(['wait', 'merge']).prefault('wait'),
+  /** It stands at a job that a person must start. */
+  manual: z.enum(['wait', 'merge']).prefault('wait'),
+  /** A pipeline that consists of what other systems report. `accept`: as good as GitLab's own. */
+  external: z.enum(['ignore', 'accept']).prefault('ignore'),
+  /** Pipelines that the head pipeline has started. `require`: each that may not fail has to be green as well. */
+  children: z.enum(['require', 'ignore']).prefault('require'),
+  /** A pipeline of the merge with the target, made by GitLab in advance. */
+  merged_results: z.enum(['accept', 'ignore']).prefault('accept'),
 })
 
 const projectSchema = z.strictObject({
@@ -21,19 +33,17 @@ const projectSchema = z.strictObject({
       error: 'expected the full path of a project, such as group/subgroup/name',
     }),
   /** Exact names of branches that changes may go to. Left out: only the project's default branch. */
-  target_branches: z.array(z.string().min(1)).min(1).optional(),
-  /** Patterns of branches that the service may write. Never the target, the default or a protected branch. */
-  source_branches: z.array(pattern).min(1).prefault(['**']),
-  /** When given, only these paths may be changed; the block list holds on top. */
-  allow_paths: z.array(pattern).min(1).optional(),
-  block_paths: z.array(pattern).prefault([]),
-  /** Lifts entries of the default block list, spelt exactly as there. */
-  unblock_paths: z
-    .array(z.enum(DEFAULT_BLOCK_LIST, { error: 'expected an entry of the default block list, spelt exactly as there' }))
-    .prefault([]),
-  any_characters_in_paths: z.boolean().prefault(false),
-  /** Merge only with a green pipeline of exactly our commit. `false` lets a commit without any pipeline be merged. */
-  require_pipeline: z.boolean().prefault(true),
+  target_branches: z.array(branchName).min(1).optional(),
+  ...inspectionKeys,
+  pipeline: pipelineSchema.prefault({}),
+  /** Whoever may label merge requests can stop the service from merging one with any of these. Case is ignored. */
+  hold_labels: z.array(z.string().min(1).max(255)).prefault(['do-not-merge']),
+  /** When nothing is merged. */
+  freeze: z.array(freezeSchema).prefault([]),
+  /** A merge request that is still open after this time is closed. Also the limit for what a submission asks for. */
+  expires_after: durationSchema.optional(),
+  /** One note on each merge request, kept up to date: what it waits for. */
+  note: z.boolean().prefault(true),
 })
 
 export const mrConfigSchema = z.strictObject({
@@ -43,18 +53,23 @@ export const mrConfigSchema = z.strictObject({
     .refine((projects) => new Set(projects.map(({ path }) => path.toLowerCase())).size === projects.length, {
       error: 'a project is listed twice (case is ignored)',
     }),
-  limits: z
-    .strictObject({
-      max_actions: z.int().min(1).max(10_000).prefault(200),
-      max_file_bytes: z.int().min(1).prefault(1_048_576),
-      max_total_bytes: z.int().min(1).prefault(5_242_880),
-    })
-    .prefault({}),
+  limits: limitsSchema.prefault({}),
   /** How often an open merge request is looked at when no event says so: the net under lost events. */
   reconcile_interval: durationSchema.prefault('5m'),
   /** The same while a pipeline is expected to end. */
   pipeline_poll: durationSchema.prefault('30s'),
+  /** How often it is asked whether merging would still change anything. */
+  empty_check_interval: durationSchema.prefault('30m'),
+  /** Where people see the service's pages, for links in notes. */
+  public_url: z
+    .string()
+    .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), {
+      error: 'expected an address such as https://workqueue.example.com',
+    })
+    .transform((text) => text.replace(/\/+$/, ''))
+    .optional(),
 })
 
 export type MrConfig = z.infer<typeof mrConfigSchema>
 export type MrProjectConfig = MrConfig['projects'][number]
+export type PipelinePolicy = MrProjectConfig['pipeline']

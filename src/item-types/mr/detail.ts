@@ -13,6 +13,10 @@ export interface MrDetail {
   readonly autoMerge: boolean
   readonly squash: boolean
   readonly removeSourceBranch: boolean
+  /** Milliseconds; null: as long as the project's own limit allows. */
+  readonly expiresAfterMs: number | null
+  /** Commits of somebody else on the source branch may be written over. */
+  readonly forceOverwrite: boolean
 
   projectId: number | null
   /** The target in use, null until the project was looked up. */
@@ -36,4 +40,27 @@ export interface MrDetail {
   unsettledLooks: number
   mergeCommitSha: string | null
   mergedAt: Date | null
+  /** It is closed when it is still open then; null: never. */
+  expiresAt: Date | null
+  /** It touches paths that a named person has to agree to; a draft until then. */
+  needsReview: boolean
+  /** The commit that was agreed to; another one has to be agreed to anew. */
+  reviewedSha: string | null
+  /** The head of somebody else that was written over because the caller forced it. */
+  overwrittenSha: string | null
+  /** The service's one note on the merge request. */
+  noteId: number | null
+  /** What the last look found to wait for; null: nothing, or it was not looked at yet. */
+  waitsFor: Wait | null
+}
+
+/** What keeps a merge request from being merged. */
+export interface Wait {
+  /** Stable, snake_case; listed in merge-gate.ts. */
+  readonly code: string
+  readonly message: string
+  /** Who can clear it. */
+  readonly clearedBy: string
+  /** When a look first found it, ISO 8601. */
+  readonly since: string
 }

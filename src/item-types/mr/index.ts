@@ -12,7 +12,9 @@ import { MR_DIMENSIONS, NEEDS_CANCEL, NEEDS_MR } from './dimensions.ts'
 import { handleEvent } from './events/handler.ts'
 import { resolveItems } from './events/resolver.ts'
 import { createCancelMr } from './executors/cancel-mr.ts'
+import { createCheckEmpty } from './executors/check-empty.ts'
 import { createEnsureMr } from './executors/ensure-mr.ts'
+import { createPostDashboardLink } from './executors/post-dashboard-link.ts'
 import { createReconcileMr } from './executors/reconcile-mr.ts'
 import { contentHashOf, dedupKeyOf } from './identity.ts'
 import { createInspector } from './inspection/inspector.ts'
@@ -46,12 +48,15 @@ export function createMrItemType({ db, gitlab, config }: MrDependencies): ItemTy
       const content = canonical(submission)
       return { dedupKey: dedupKeyOf(content), contentHash: contentHashOf(content), concurrencyKey: content.project }
     },
-    inspect: async (submission) => inspector.inspect(submission),
+    inspect: (submission) => inspector.inspect(submission),
+    requires: ({ force_overwrite }) => (force_overwrite ? ['overwrite'] : []),
     details: mrDetails(canonical),
     decide,
     executors: {
       cancel_mr: createCancelMr(services),
+      check_empty: createCheckEmpty(services),
       ensure_mr: createEnsureMr(services),
+      post_dashboard_link: createPostDashboardLink(services),
       reconcile_mr: createReconcileMr(services),
     },
     events: { resolve: resolveItems, handle: handleEvent },

@@ -3,6 +3,7 @@
  * is the inspection's business. Unknown keys are errors, because a misspelt key would be a wish silently ignored.
  */
 import { z } from 'zod'
+import { durationSchema } from '../../lib/duration.ts'
 
 /** PostgreSQL refuses NUL in text and a lone surrogate in jsonb; neither has a place in a file path or a title. */
 function text(maxLength: number) {
@@ -26,6 +27,7 @@ const MAX_COMMIT_MESSAGE = 16_384
 const MAX_CONTENT = 64 * 1024 * 1024
 const MAX_ACTIONS = 10_000
 const MAX_PEOPLE = 50
+const MIN_EXPIRY_MS = 60_000
 
 const path = text(1_024)
   .min(1)
@@ -93,6 +95,14 @@ export const mrSubmissionSchema = z
     auto_merge: z.boolean().default(false).describe("Merge as soon as GitLab and the project's policy allow it"),
     squash: z.boolean().default(false),
     remove_source_branch: z.boolean().default(true).describe('Delete the source branch after the merge'),
+    expires_after: durationSchema
+      .refine((milliseconds) => milliseconds >= MIN_EXPIRY_MS, 'It must be a minute at least.')
+      .optional()
+      .describe('How long it may stay open, such as 14d; closed then. Default and limit: what the project allows'),
+    force_overwrite: z
+      .boolean()
+      .default(false)
+      .describe("Write over somebody else's commits on the source branch; needs the permission `overwrite`"),
   })
   .transform(({ commit_message, ...submission }) => ({
     ...submission,

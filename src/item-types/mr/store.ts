@@ -16,11 +16,13 @@ export function mrDetails(canonical: (submission: MrSubmission) => MrSubmission)
     submitted: [
       ...['project', 'source_branch', 'target_branch', 'title', 'description', 'commit_message', 'file_actions'],
       ...['labels', 'assignees', 'reviewers', 'auto_merge', 'squash', 'remove_source_branch'],
+      ...['expires_after_ms', 'force_overwrite'],
     ],
     observed: [
       ...['project_id', 'resolved_target', 'mr_iid', 'web_url', 'written_sha', 'written_hash', 'rebuild_wanted'],
       ...['head_sha', 'head_pipeline_id', 'head_pipeline_status', 'detailed_merge_status', 'merge_refusal'],
-      ...['unsettled_looks', 'merge_commit_sha', 'merged_at'],
+      ...['unsettled_looks', 'merge_commit_sha', 'merged_at', 'expires_at', 'needs_review', 'reviewed_sha'],
+      ...['overwritten_sha', 'note_id', 'waits_for'],
     ],
     unread: ['commit_message', 'file_actions'],
     fromSubmission: (submission) => toColumns(canonical(submission)),
@@ -46,6 +48,12 @@ function fromDetail(detail: MrDetail) {
     unsettled_looks: detail.unsettledLooks,
     merge_commit_sha: detail.mergeCommitSha,
     merged_at: detail.mergedAt,
+    expires_at: detail.expiresAt,
+    needs_review: detail.needsReview,
+    reviewed_sha: detail.reviewedSha,
+    overwritten_sha: detail.overwrittenSha,
+    note_id: detail.noteId,
+    waits_for: detail.waitsFor,
   }
 }
 
@@ -63,15 +71,18 @@ export async function readContent(db: Database, workItemId: string): Promise<MrS
         'auto_merge',
         'squash',
         'remove_source_branch',
+        'expires_after_ms',
+        'force_overwrite',
       ] as const),
     ])
     .where('work_item_id', '=', workItemId)
     .executeTakeFirstOrThrow(() => new Error(`work item ${workItemId} has no row in mr_details`))
-  const { target_branch, file_actions, ...columns } = row
+  const { target_branch, file_actions, expires_after_ms, ...columns } = row
   return {
     item_type: 'mr',
     ...columns,
     ...(target_branch === null ? {} : { target_branch }),
+    ...(expires_after_ms === null ? {} : { expires_after: Number(expires_after_ms) }),
     file_actions: fileActionsSchema.parse(file_actions),
   }
 }
@@ -118,13 +129,16 @@ export async function findItemsByPointers(
 }
 
 function toColumns(submission: MrSubmission) {
-  const { item_type: _, target_branch, ...columns } = submission
-  return { ...columns, target_branch: target_branch ?? null }
+  const { item_type: _, target_branch, expires_after, ...columns } = submission
+  return { ...columns, target_branch: target_branch ?? null, expires_after_ms: expires_after ?? null }
 }
 
 /** A row as JSON carries it: GitLab's numbers are far below 2^53, instants are text. */
 type MrDetailRow = Omit<ReturnType<typeof toColumns>, 'commit_message' | 'file_actions'> &
-  Omit<ReturnType<typeof fromDetail>, 'merged_at'> & { readonly merged_at: string | null }
+  Omit<ReturnType<typeof fromDetail>, 'merged_at' | 'expires_at'> & {
+    readonly merged_at: string | null
+    readonly expires_at: string | null
+  }
 
 function toDetail(row: MrDetailRow): MrDetail {
   return {
@@ -139,6 +153,8 @@ function toDetail(row: MrDetailRow): MrDetail {
     autoMerge: row.auto_merge,
     squash: row.squash,
     removeSourceBranch: row.remove_source_branch,
+    expiresAfterMs: row.expires_after_ms,
+    forceOverwrite: row.force_overwrite,
     projectId: row.project_id,
     resolvedTarget: row.resolved_target,
     mrIid: row.mr_iid,
@@ -154,5 +170,11 @@ function toDetail(row: MrDetailRow): MrDetail {
     unsettledLooks: row.unsettled_looks,
     mergeCommitSha: row.merge_commit_sha,
     mergedAt: row.merged_at === null ? null : new Date(row.merged_at),
+    expiresAt: row.expires_at === null ? null : new Date(row.expires_at),
+    needsReview: row.needs_review,
+    reviewedSha: row.reviewed_sha,
+    overwrittenSha: row.overwritten_sha,
+    noteId: row.note_id,
+    waitsFor: row.waits_for,
   }
 }

@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
-import type { Transaction } from '../../db/database.ts'
+import type { Database } from '../../db/database.ts'
 
 /** The status of one dimension without variants; null when it has no row. */
-export async function readDimensionStatus(tx: Transaction, id: string, dimension: string): Promise<string | null> {
+export async function readDimensionStatus(db: Database, id: string, dimension: string): Promise<string | null> {
   const { rows } = await sql<{ status: string }>`
     select status
     from work_item_statuses
     where work_item_id = ${id}
       and dimension = ${dimension}
-      and variant = ''`.execute(tx)
+      and variant = ''`.execute(db)
   return rows[0]?.status ?? null
 }

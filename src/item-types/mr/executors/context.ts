@@ -57,7 +57,7 @@ export function growingMs(looks: number, maxMs: number): number {
 }
 
 /** The configuration may have changed since the submission was accepted; what it no longer allows ends here. */
-export function refuseUnlessAllowed({ inspector }: MrServices, content: MrSubmission): void {
-  const [first, ...more] = inspector.inspect(content)
+export async function refuseUnlessAllowed({ inspector }: MrServices, content: MrSubmission): Promise<void> {
+  const [first, ...more] = await inspector.inspect(content)
   if (first !== undefined) refuse(first.code, [first, ...more].map(({ message }) => message).join(' '))
 }

@@ -38,7 +38,9 @@ export async function closeAndCleanUp(
   const { mrIid, sourceBranch, writtenSha, resolvedTarget } = draft.detail
   /** Written by this item although the answer never came: it names the item, and our own user as its committer. */
   const isLostCommit = async ({ headMessage, committerEmail }: GitLabBranch) =>
-    readMark(headMessage)?.itemId === draft.item.id && committerEmail === (await gitlab.getOwnCommitEmail(context))
+    readMark(headMessage)?.itemId === draft.item.id &&
+    committerEmail !== null &&
+    committerEmail === (await gitlab.getOwnUser(context)).commitEmail
   const branch = await gitlab.getBranch(projectId, sourceBranch, context)
   const isOurs = branch !== null && (branch.sha === writtenSha || (await isLostCommit(branch)))
   let mergeRequest = mrIid === null ? null : await gitlab.getMergeRequest(projectId, mrIid, context)

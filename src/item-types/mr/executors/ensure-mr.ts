@@ -5,7 +5,7 @@
  */
 import type { GitLabMergeRequest } from '../../../gitlab/port.ts'
 import type { ExecutorResult } from '../../../queue/item-type.ts'
-import { NEEDS_MR, NEEDS_RECONCILE } from '../dimensions.ts'
+import { NEEDS_DASHBOARD_LINK, NEEDS_EMPTY_CHECK, NEEDS_MR, NEEDS_RECONCILE } from '../dimensions.ts'
 import { commitHashOf } from '../identity.ts'
 import { touchedPaths } from '../inspection/file-rules.ts'
 import type { MrSubmission } from '../schema.ts'
@@ -47,7 +47,8 @@ async function ensureMr(action: Action): Promise<ExecutorResult> {
     return SUCCEEDED
   }
 
-  const writtenBefore = detail.writtenSha
+  detail.needsReview = services.inspector.needsReview(content)
+  const [writtenBefore, contentBefore] = [detail.writtenSha, detail.writtenHash]
   const state = await writeSourceBranch(action, { content, target, hasOpenMergeRequest: own?.state === 'opened' })
   if (state === 'nothing_to_change') return finishWithoutChange(action, target, own)
 
@@ -59,15 +60,29 @@ async function ensureMr(action: Action): Promise<ExecutorResult> {
     NEEDS_MR,
     state === 'taken_over' ? { note: 'somebody else pushed to the branch; their commits stay' } : {},
   )
+  setExpiry(action, detail.writtenHash !== contentBefore)
+  draft.need(NEEDS_EMPTY_CHECK, { deferMs: services.config.empty_check_interval })
+  if (services.inspector.policyOf(content.project)?.note) draft.need(NEEDS_DASHBOARD_LINK)
   // The target has not moved since the last rebuild: looking at once would only find the same conflict again.
   draft.need(NEEDS_RECONCILE, stillConflicts ? { deferMs: services.config.reconcile_interval } : {})
   return SUCCEEDED
 }
 
+/** Counted from the first write, and again from each new life and each change of the files. */
+function setExpiry({ services, draft, context }: Action, isNewContent: boolean): void {
+  const { detail } = draft
+  const limitMs = services.inspector.policyOf(detail.project)?.expires_after ?? Number.POSITIVE_INFINITY
+  const lifeMs = Math.min(detail.expiresAfterMs ?? Number.POSITIVE_INFINITY, limitMs)
+  if (lifeMs === Number.POSITIVE_INFINITY) detail.expiresAt = null
+  else if (isNewContent || detail.expiresAt === null || detail.expiresAt <= context.now) {
+    detail.expiresAt = new Date(context.now.getTime() + lifeMs)
+  }
+}
+
 /** The configuration and the project may have changed since the submission was accepted. */
 async function inspectAgain(action: Action, content: MrSubmission): Promise<Target> {
   const { inspector } = action.services
-  refuseUnlessAllowed(action.services, content)
+  await refuseUnlessAllowed(action.services, content)
   const policy = inspector.policyOf(content.project)
   if (policy === null) refuse('project_not_configured', 'The service is not set up for this project.')
   const target = await findTarget(action, policy, content)

@@ -37,7 +37,15 @@ const OPEN: GitLabMergeRequest = {
   headPipeline: null,
 }
 
-const pipeline = (status: string, sha = SHA) => ({ id: 11, sha, status, webUrl: '' })
+const pipeline = (status: string, sha = SHA) => ({
+  id: 11,
+  projectId: 7,
+  sha,
+  status,
+  source: 'push',
+  ref: 'bot/change',
+  webUrl: '',
+})
 
 interface Given {
   /** What GitLab says; null: there is no such merge request. */
@@ -55,7 +63,7 @@ async function reconcile(given: Given) {
   const { mr = {}, detail = {}, branchSha = SHA, requirePipeline = true, policy = {}, answer } = given
   const merges: object[] = []
   const asked: string[] = []
-  const gitlab: Pick<GitLab, 'getMergeRequest' | 'getBranch' | 'mergeMergeRequest'> = {
+  const gitlab: Pick<GitLab, 'getMergeRequest' | 'getBranch' | 'mergeMergeRequest' | 'listBridges'> = {
     getMergeRequest: async () => (mr === null ? null : { ...OPEN, ...mr }),
     async getBranch(_project, name): Promise<GitLabBranch | null> {
       asked.push(name)
@@ -68,8 +76,10 @@ async function reconcile(given: Given) {
         headMessage: '',
         parentShas: [],
         committerEmail: null,
+        committedAt: null,
       }
     },
+    listBridges: async () => [],
     async mergeMergeRequest(_project, _iid, request) {
       merges.push(request)
       return (
@@ -80,7 +90,7 @@ async function reconcile(given: Given) {
       )
     },
   }
-  const config = mrPolicy({ require_pipeline: requirePipeline, ...policy })
+  const config = mrPolicy({ pipeline: { none: requirePipeline ? 'wait' : 'merge' }, ...policy })
   const services = {
     db: {} as Database,
     gitlab: gitlab as GitLab,

@@ -1,24 +1,23 @@
 /**
  * One look at the merge request, and what follows from it: ended, to be rebuilt, to be merged, or to be looked at again.
- * It reads the single merge request, never a list, because lists are cached views. It merges only on proof: a finished
- * green pipeline of exactly the commit that the service wrote, whatever the project's own settings ask for. Every path
- * that leaves the item active leaves a wake-up behind. Decision 0046.
+ * It reads the single merge request, never a list, because lists are cached views. The gate (merge-gate.ts) says what to do
+ * with an open one; here it is done, and what it waits for is recorded. Every path that leaves the item active leaves a
+ * wake-up behind. Decision 0046.
  */
 import type { GitLabMergeRequest } from '../../../gitlab/port.ts'
 import type { ExecutorResult } from '../../../queue/item-type.ts'
-import { NEEDS_MR, NEEDS_RECONCILE } from '../dimensions.ts'
+import type { MrProjectConfig } from '../config.ts'
+import { NEEDS_DASHBOARD_LINK, NEEDS_MR, NEEDS_RECONCILE } from '../dimensions.ts'
+import { isDraftTitle } from '../inspection/text-rules.ts'
+import { type Answers, judge, type Look, type Question, type Reason, type Verdict } from '../merge-gate.ts'
+import { askOf } from './answers.ts'
 import { type Action, createExecutor, growingMs, type MrServices, refuseUnlessAllowed, SUCCEEDED } from './context.ts'
-import { finishMerged, observe } from './ending.ts'
+import { closeAndCleanUp, finishMerged, observe } from './ending.ts'
+import { postClosingNote } from './notes.ts'
 import { readMark } from './trailers.ts'
 
-/** GitLab is still finding out; the answer comes by itself. */
-const UNSETTLED = ['checking', 'unchecked', 'preparing', 'approvals_syncing']
-/** Only another commit on a newer target head helps. */
-const CONFLICTING = ['conflict', 'need_rebase', 'broken_status']
-/** Pipelines that end by themselves; the rest waits for a person. */
-const RUNNING = ['created', 'waiting_for_resource', 'preparing', 'pending', 'running', 'scheduled', 'canceling']
-/** Looks without any pipeline before there is taken to be none: GitLab makes pipelines a moment after a push. */
-const LOOKS_FOR_A_PIPELINE = 4
+/** A note is written once what it says has stood for a moment. */
+const NOTE_DELAY_MS = 10_000
 
 export function createReconcileMr(services: MrServices) {
   return createExecutor(services, reconcileMr)
@@ -43,15 +42,16 @@ async function reconcileMr(action: Action): Promise<ExecutorResult> {
       return SUCCEEDED
     case 'locked':
       observe(draft, mergeRequest)
-      return lookAgain(action, 'a merge is under way')
+      return lookSoon(action, { code: 'merging', message: 'a merge is under way', clearedBy: 'GitLab' })
     case 'opened':
       observe(draft, mergeRequest)
-      return reconcileOpen(action, mergeRequest)
+      return isExpired(action) ? expire(action, mergeRequest) : reconcileOpen(action, mergeRequest)
   }
 }
 
 async function reconcileOpen(action: Action, mergeRequest: GitLabMergeRequest): Promise<ExecutorResult> {
-  const { detail } = action.draft
+  const { services, draft } = action
+  const { detail } = draft
   const { sha } = mergeRequest
   // The change was inspected for another branch, and perhaps this one is not open to the service's callers.
   if (detail.resolvedTarget !== null && mergeRequest.targetBranch !== detail.resolvedTarget) {
@@ -59,14 +59,74 @@ async function reconcileOpen(action: Action, mergeRequest: GitLabMergeRequest): 
   }
   if (sha === null || sha !== detail.writtenSha) return reconcileOtherHead(action, mergeRequest)
   detail.headSha = sha
-  const status = mergeRequest.detailedMergeStatus
-  if (UNSETTLED.includes(status)) return lookAgain(action, 'GitLab is checking whether it can be merged')
-  if (mergeRequest.hasConflicts || CONFLICTING.includes(status)) {
-    detail.rebuildWanted = true
-    return handBack(action, 'it conflicts with the target branch')
+  const policy = services.inspector.policyOf(detail.project)
+  if (policy === null) {
+    const message = 'the service is not set up for this project any more'
+    return waitFor(action, { code: 'project_not_configured', message, clearedBy: 'an operator' })
   }
-  if (!detail.autoMerge || status !== 'mergeable') return wait(action, mergeRequest)
-  return mergeOnProof(action, mergeRequest, sha)
+  return follow(action, mergeRequest, sha, await askTheGate(action, mergeRequest, sha, policy))
+}
+
+/** Judges, asking GitLab for more as long as the gate wants to know more: at most once each. */
+async function askTheGate(
+  action: Action,
+  mergeRequest: GitLabMergeRequest,
+  head: string,
+  policy: MrProjectConfig,
+): Promise<Exclude<Verdict, { do: 'ask' }>> {
+  const { draft, context } = action
+  const { detail } = draft
+  let answers: Answers = {}
+  for (;;) {
+    const look: Look = {
+      mergeRequest,
+      head,
+      autoMerge: detail.autoMerge,
+      isDraftByCaller: isDraftTitle(detail.title),
+      needsReview: detail.needsReview,
+      reviewedSha: detail.reviewedSha,
+      unsettledLooks: detail.unsettledLooks,
+      policy,
+      now: context.now,
+      answers,
+    }
+    const verdict = judge(look)
+    if (verdict.do !== 'ask') return verdict
+    answers = { ...answers, ...(await answerTo(action, verdict.question, mergeRequest, policy)) }
+  }
+}
+
+function answerTo(action: Action, question: Question, mergeRequest: GitLabMergeRequest, policy: MrProjectConfig) {
+  return askOf[question](action, mergeRequest, policy)
+}
+
+async function follow(
+  action: Action,
+  mergeRequest: GitLabMergeRequest,
+  head: string,
+  verdict: Exclude<Verdict, { do: 'ask' }>,
+): Promise<ExecutorResult> {
+  const { services, draft } = action
+  const { detail } = draft
+  switch (verdict.do) {
+    case 'merge':
+      return merge(action, mergeRequest, head)
+    case 'rebuild':
+      detail.rebuildWanted = true
+      record(action, verdict.reason)
+      return handBack(action, verdict.reason.message)
+    case 'review':
+      detail.reviewedSha = verdict.reviewed ? head : null
+      record(action, verdict.reason)
+      return handBack(action, verdict.reason.message)
+    case 'wait':
+      if (verdict.look === 'soon') return lookSoon(action, verdict.reason)
+      return waitFor(
+        action,
+        verdict.reason,
+        verdict.look === 'pipeline' ? services.config.pipeline_poll : services.config.reconcile_interval,
+      )
+  }
 }
 
 /** For a moment after a push GitLab shows the old head; otherwise the branch is gone, or somebody else has pushed. */
@@ -77,27 +137,26 @@ async function reconcileOtherHead(action: Action, mergeRequest: GitLabMergeReque
   if (branch === null) return handBack(action, 'the source branch is gone')
   const isNew = branch.sha !== detail.headSha
   detail.headSha = branch.sha
-  if (branch.sha === detail.writtenSha) return lookAgain(action, 'GitLab has not noticed the last push yet')
+  if (branch.sha === detail.writtenSha) {
+    const message = 'GitLab has not noticed the last push yet'
+    return lookSoon(action, { code: 'checking_mergeability', message, clearedBy: 'GitLab' })
+  }
   // A commit of ours whose call had timed out may land late, over its own repetition. ensure_mr can tell; asked once a head.
   if (isNew && readMark(branch.headMessage)?.itemId === draft.item.id) {
     return handBack(action, 'a commit with the mark of this item has arrived')
   }
   // Somebody else's commits are neither overwritten nor merged: the service proves only what it wrote and inspected.
-  return wait(action, mergeRequest)
+  return waitFor(action, {
+    code: 'foreign_commits',
+    message: 'somebody else has pushed to the branch; the service neither overwrites nor merges their commits',
+    clearedBy: 'whoever pushed, by merging it or removing their commits',
+  })
 }
 
-async function mergeOnProof(action: Action, mergeRequest: GitLabMergeRequest, sha: string): Promise<ExecutorResult> {
+async function merge(action: Action, mergeRequest: GitLabMergeRequest, sha: string): Promise<ExecutorResult> {
   const { services, draft, context } = action
   const { detail } = draft
-  const pipeline = mergeRequest.headPipeline?.sha === sha ? mergeRequest.headPipeline : null
-  if (pipeline === null) {
-    const required = services.inspector.policyOf(detail.project)?.require_pipeline ?? true
-    if (required) return wait(action, mergeRequest, services.config.pipeline_poll)
-    if (detail.unsettledLooks < LOOKS_FOR_A_PIPELINE) return lookAgain(action, 'a pipeline may still begin')
-  } else if (pipeline.status !== 'success') {
-    return wait(action, mergeRequest)
-  }
-  refuseUnlessAllowed(services, await services.readContent(draft.item.id))
+  await refuseUnlessAllowed(services, await services.readContent(draft.item.id))
   const answer = await services.gitlab.mergeMergeRequest(
     mergeRequest.projectId,
     mergeRequest.iid,
@@ -114,7 +173,22 @@ async function mergeOnProof(action: Action, mergeRequest: GitLabMergeRequest, sh
     { work_item_id: draft.item.id, mr_iid: mergeRequest.iid, status: answer.status, answer: answer.message },
     'GitLab did not merge; it is looked at again',
   )
-  return lookAgain(action, 'GitLab did not merge', services.config.reconcile_interval)
+  const message = `GitLab did not merge (${detail.mergeRefusal}); it is tried again`
+  const reason = { code: 'merge_refused', message, clearedBy: 'GitLab or a maintainer' }
+  return lookSoon(action, reason, services.config.reconcile_interval)
+}
+
+function isExpired({ draft: { detail }, context }: Action): boolean {
+  return detail.expiresAt !== null && detail.expiresAt <= context.now
+}
+
+async function expire(action: Action, mergeRequest: GitLabMergeRequest): Promise<ExecutorResult> {
+  const { draft } = action
+  await postClosingNote(action, mergeRequest, 'It was not merged in the time that was set for it, and is closed.')
+  const merged = await closeAndCleanUp(action, mergeRequest.projectId)
+  if (merged === null) draft.finish('cancelled', 'expired')
+  else finishMerged(draft, merged)
+  return SUCCEEDED
 }
 
 /** ensure_mr has to make it right. */
@@ -125,27 +199,39 @@ function handBack({ draft }: Action, note: string): ExecutorResult {
 }
 
 /** It settles by itself within seconds: soon, then less and less often. */
-function lookAgain({ services, draft }: Action, note: string, maxMs = services.config.pipeline_poll): ExecutorResult {
-  const { detail } = draft
-  draft.need(NEEDS_RECONCILE, { deferMs: growingMs(detail.unsettledLooks, maxMs), note })
-  detail.unsettledLooks += 1
+function lookSoon(action: Action, reason: Reason, maxMs = action.services.config.pipeline_poll): ExecutorResult {
+  const { draft } = action
+  record(action, reason)
+  draft.need(NEEDS_RECONCILE, { deferMs: growingMs(draft.detail.unsettledLooks, maxMs), note: reason.message })
+  draft.detail.unsettledLooks += 1
   return SUCCEEDED
 }
 
-/** An event will tell; the interval is the net under it, closer while a pipeline is expected to begin or end. */
-function wait(
-  { services, draft }: Action,
-  { detailedMergeStatus, headPipeline }: GitLabMergeRequest,
-  deferMs = isPipelineRunning(detailedMergeStatus, headPipeline?.status)
-    ? services.config.pipeline_poll
-    : services.config.reconcile_interval,
+/** An event will tell; the interval is the net under it, and no longer than the time that is left. */
+function waitFor(
+  action: Action,
+  reason: Reason,
+  intervalMs = action.services.config.reconcile_interval,
 ): ExecutorResult {
-  draft.detail.unsettledLooks = 0
-  draft.detail.mergeRefusal = null
-  draft.need(NEEDS_RECONCILE, { deferMs })
+  const { draft, context } = action
+  const { detail } = draft
+  record(action, reason)
+  detail.unsettledLooks = 0
+  detail.mergeRefusal = null
+  const leftMs = detail.expiresAt === null ? intervalMs : detail.expiresAt.getTime() - context.now.getTime()
+  draft.need(NEEDS_RECONCILE, { deferMs: Math.max(0, Math.min(intervalMs, leftMs)) })
   return SUCCEEDED
 }
 
-function isPipelineRunning(mergeStatus: string, pipelineStatus: string | undefined): boolean {
-  return mergeStatus === 'ci_still_running' || (pipelineStatus !== undefined && RUNNING.includes(pipelineStatus))
+/** What it waits for, and since when; the note on the merge request follows a change. */
+function record({ services, draft, context }: Action, reason: Reason): void {
+  const { detail } = draft
+  if (detail.waitsFor?.code === reason.code) {
+    detail.waitsFor = { ...reason, since: detail.waitsFor.since }
+    return
+  }
+  detail.waitsFor = { ...reason, since: context.now.toISOString() }
+  const isPlanned = draft.dimensions.some((one) => one.dimension === NEEDS_DASHBOARD_LINK && one.status === 'true')
+  const wanted = services.inspector.policyOf(detail.project)?.note ?? false
+  if (wanted && !isPlanned) draft.need(NEEDS_DASHBOARD_LINK, { deferMs: NOTE_DELAY_MS })
 }

@@ -75,7 +75,7 @@ async function commit(
   request: GitLabCommitRequest,
 ): Promise<string> {
   try {
-    return await services.gitlab.createCommit(target.project.id, request, context)
+    return (await services.gitlab.createCommit(target.project.id, request, context)).sha
   } catch (error) {
     if (seen !== null || context.signal.aborted) throw error
     if ((await services.gitlab.getBranch(target.project.id, request.branch, context)) === null) throw error
@@ -114,8 +114,8 @@ async function findOwner(
     return 'service'
   }
   // The answer to the commit of an earlier content may have been lost. What a person amended names them as committer.
-  const ownEmail = await services.gitlab.getOwnCommitEmail(context)
-  return ownEmail !== null && ownEmail === branch.committerEmail ? 'service' : 'stranger'
+  const { commitEmail } = await services.gitlab.getOwnUser(context)
+  return commitEmail !== null && commitEmail === branch.committerEmail ? 'service' : 'stranger'
 }
 
 /**

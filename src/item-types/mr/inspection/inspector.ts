@@ -6,13 +6,16 @@
 import type { Finding } from '../../../lib/finding.ts'
 import type { MrSubmission } from '../schema.ts'
 import { compileBranchRules } from './branch-rules.ts'
-import { compileFileRules } from './file-rules.ts'
+import { compileFileRules, touchedPaths } from './file-rules.ts'
+import { compilePatterns } from './glob.ts'
 import { compilePathRules } from './path-rules.ts'
 import type { InspectionPolicy, ProjectPolicy } from './policy.ts'
 import { inspectText } from './text-rules.ts'
 
 export interface Inspector<Policy extends ProjectPolicy> {
-  inspect(submission: MrSubmission): readonly Finding[]
+  inspect(submission: MrSubmission): Promise<readonly Finding[]>
+  /** Does it touch a path that a named person has to agree to? */
+  needsReview(submission: MrSubmission): boolean
   /** The configuration's entry for a project, whatever the case of its path; null when there is none. */
   policyOf(project: string): Policy | null
 }
@@ -25,15 +28,22 @@ export function createInspector<Policy extends ProjectPolicy>(
     policy.projects.map((project: Policy) => {
       const branches = compileBranchRules(project)
       const files = compileFileRules(compilePathRules(project), policy.limits)
-      return [project.path.toLowerCase(), { project, rules: [branches, inspectText, files] }] as const
+      const isReviewed = compilePatterns(project.review?.paths ?? [], { nocase: true })
+      return [project.path.toLowerCase(), { project, isReviewed, rules: [branches, inspectText, files] }] as const
     }),
   )
   return {
     policyOf: (project) => projects.get(project.toLowerCase())?.project ?? null,
-    inspect(submission) {
+    async inspect(submission) {
       const known = projects.get(submission.project.toLowerCase())
       if (known === undefined) return [notConfigured()]
       return known.rules.flatMap((inspect) => inspect(submission))
+    },
+    needsReview({ project, file_actions }) {
+      const known = projects.get(project.toLowerCase())
+      // A project that is not configured any more has nobody to ask; the inspection refuses it anyway.
+      if (known === undefined) return true
+      return file_actions.some((action) => touchedPaths(action).some(({ path }) => known.isReviewed(path)))
     },
   }
 }

@@ -15,6 +15,8 @@ export interface ProjectPolicy {
   readonly unblock_paths: readonly string[]
   /** Paths beyond plain ASCII letters, digits and `._+@ -`. */
   readonly any_characters_in_paths: boolean
+  /** Paths that take the agreement of a named person. */
+  readonly review?: { readonly paths: readonly string[] } | undefined
 }
 
 export interface Limits {

@@ -21,6 +21,11 @@ const RESERVED_TRAILER =
 
 type TextField = 'title' | 'description' | 'commit_message'
 
+/** GitLab keeps a merge request with such a title from being merged. */
+export function isDraftTitle(title: string): boolean {
+  return DRAFT.test(title)
+}
+
 export function inspectText(submission: MrSubmission): readonly Finding[] {
   const findings: Finding[] = []
   const add = (code: string, field: TextField, message: string) => {

@@ -1,0 +1,41 @@
+/**
+ * Keeps the service's one note on the merge request true: who is looking after it, for whom, and what it waits for. The
+ * same words as in the API and the CLI (blockers.ts). Edited in place, so that nobody is notified of each change.
+ */
+import type { ExecutorResult } from '../../../queue/item-type.ts'
+import { findBlockers } from '../blockers.ts'
+import { NEEDS_DASHBOARD_LINK } from '../dimensions.ts'
+import { type Action, createExecutor, type MrServices, SUCCEEDED } from './context.ts'
+import { putStatusNote } from './notes.ts'
+
+export function createPostDashboardLink(services: MrServices) {
+  return createExecutor(services, postDashboardLink)
+}
+
+async function postDashboardLink(action: Action): Promise<ExecutorResult> {
+  const { services, draft } = action
+  const { detail } = draft
+  const wanted = services.inspector.policyOf(detail.project)?.note ?? false
+  if (wanted && detail.projectId !== null && detail.mrIid !== null) {
+    await putStatusNote(action, detail.projectId, detail.mrIid, statusText(action))
+  }
+  draft.settle(NEEDS_DASHBOARD_LINK)
+  return SUCCEEDED
+}
+
+function statusText({ services, draft, context }: Action): string {
+  const { item, detail, dimensions } = draft
+  const url = services.config.public_url
+  const blockers = findBlockers({ item, detail, dimensions, now: context.now })
+  const lines = blockers.map(({ code, message, since, clearedBy }) => {
+    const from = since === null ? '' : `, since ${since.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+    return `- ${message} (\`${code}\`${from}); it can be cleared by ${clearedBy}`
+  })
+  const name = url === undefined ? `work item \`${item.id}\`` : `[work item \`${item.id}\`](${url}/items/${item.id})`
+  return [
+    `This merge request is looked after by workqueue-service (${name}), on behalf of \`${item.callerIdentity}\`.`,
+    '',
+    lines.length === 0 ? 'It waits for nothing.' : 'It waits for:',
+    ...(lines.length === 0 ? [] : ['', ...lines]),
+  ].join('\n')
+}
