@@ -14,12 +14,23 @@ describe('mrConfigSchema', () => {
           block_paths: [],
           unblock_paths: [],
           any_characters_in_paths: false,
-          require_pipeline: true,
+          pipeline: {
+            none: 'wait',
+            skipped: 'wait',
+            manual: 'wait',
+            external: 'ignore',
+            children: 'require',
+            merged_results: 'accept',
+          },
+          hold_labels: ['do-not-merge'],
+          freeze: [],
+          note: true,
         },
       ],
       limits: { max_actions: 200, max_file_bytes: 1_048_576, max_total_bytes: 5_242_880 },
       reconcile_interval: 300_000,
       pipeline_poll: 30_000,
+      empty_check_interval: 1_800_000,
     })
   })
 
@@ -31,6 +42,9 @@ describe('mrConfigSchema', () => {
     ['an absolute pattern', { path: 'a/b', allow_paths: ['/x'] }, /allow_paths\.0/],
     ['an empty allow list', { path: 'a/b', allow_paths: [] }, /allow_paths/],
     ['an unknown key', { path: 'a/b', block_path: [] }, /block_path/],
+    ['a review by nobody', { path: 'a/b', review: { paths: ['x'] } }, /review: expected group or users/],
+    ['a pipeline policy of its own', { path: 'a/b', pipeline: { none: 'maybe' } }, /pipeline\.none/],
+    ['half a freeze', { path: 'a/b', freeze: [{ from: 'fri 16:00' }] }, /freeze\.0\.to/],
   ])('refuses %s', (_title, project, message) => {
     expect(issues({ projects: [project] })).toEqual([expect.stringMatching(message)])
   })

@@ -151,7 +151,8 @@ function judgeStatus({ policy, answers }: Look, { status }: GitLabPipeline): Ver
 function judgeChildren(bridges: readonly GitLabBridge[]): Verdict | null {
   for (const { name, status, allowFailure, downstream } of bridges) {
     if (allowFailure || (downstream === null && ['skipped', 'manual'].includes(status))) continue
-    const outcome = downstream?.status ?? 'created'
+    // Green, but nothing came of it yet.
+    const outcome = downstream?.status ?? (status === 'success' ? 'created' : status)
     if (outcome === 'success') continue
     const isRunning = RUNNING.includes(outcome)
     const message = `the pipeline that ${name} starts ${isRunning ? 'is' : 'has ended:'} ${outcome}`

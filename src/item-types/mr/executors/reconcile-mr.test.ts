@@ -1,118 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { mrPolicy, mrSnapshot, mrSubmission } from '../../../../test/support/mr-item.ts'
-import type { Database } from '../../../db/database.ts'
-import type { GitLab, GitLabBranch, GitLabMergeAnswer, GitLabMergeRequest } from '../../../gitlab/port.ts'
-import { silentLog } from '../../../lib/log.ts'
-import { Draft } from '../../../queue/draft.ts'
-import type { MrDetail } from '../detail.ts'
-import { createInspector } from '../inspection/inspector.ts'
-import { createReconcileMr } from './reconcile-mr.ts'
-
-const SHA = 'a'.repeat(40)
-const OTHER = 'f'.repeat(40)
-const MERGED_AT = '2026-03-02T11:59:00.000Z'
-
-const OPEN: GitLabMergeRequest = {
-  iid: 3,
-  projectId: 7,
-  sourceProjectId: 7,
-  title: 'Add a note',
-  description: '',
-  state: 'opened',
-  draft: false,
-  sourceBranch: 'bot/change',
-  targetBranch: 'main',
-  sha: SHA,
-  labels: [],
-  assigneeIds: [],
-  reviewerIds: [],
-  detailedMergeStatus: 'mergeable',
-  hasConflicts: false,
-  mergeError: null,
-  mergeCommitSha: null,
-  mergedAt: null,
-  webUrl: 'https://gitlab.example.com/mr/3',
-  squash: false,
-  removeSourceBranch: true,
-  headPipeline: null,
-}
-
-const pipeline = (status: string, sha = SHA) => ({
-  id: 11,
-  projectId: 7,
-  sha,
-  status,
-  source: 'push',
-  ref: 'bot/change',
-  webUrl: '',
-})
-
-interface Given {
-  /** What GitLab says; null: there is no such merge request. */
-  readonly mr?: Partial<GitLabMergeRequest> | null
-  readonly detail?: Partial<MrDetail>
-  readonly branchSha?: string | null
-  readonly requirePipeline?: boolean
-  /** What the configuration says of the project by now. */
-  readonly policy?: Readonly<Record<string, unknown>>
-  readonly answer?: GitLabMergeAnswer
-}
-
-/** Runs one reconcile against a GitLab that says exactly this. */
-async function reconcile(given: Given) {
-  const { mr = {}, detail = {}, branchSha = SHA, requirePipeline = true, policy = {}, answer } = given
-  const merges: object[] = []
-  const asked: string[] = []
-  const gitlab: Pick<GitLab, 'getMergeRequest' | 'getBranch' | 'mergeMergeRequest' | 'listBridges'> = {
-    getMergeRequest: async () => (mr === null ? null : { ...OPEN, ...mr }),
-    async getBranch(_project, name): Promise<GitLabBranch | null> {
-      asked.push(name)
-      if (branchSha === null) return null
-      return {
-        name,
-        sha: branchSha,
-        protected: false,
-        default: false,
-        headMessage: '',
-        parentShas: [],
-        committerEmail: null,
-        committedAt: null,
-      }
-    },
-    listBridges: async () => [],
-    async mergeMergeRequest(_project, _iid, request) {
-      merges.push(request)
-      return (
-        answer ?? {
-          merged: true,
-          mergeRequest: { ...OPEN, state: 'merged', mergeCommitSha: OTHER, mergedAt: MERGED_AT },
-        }
-      )
-    },
-  }
-  const config = mrPolicy({ pipeline: { none: requirePipeline ? 'wait' : 'merge' }, ...policy })
-  const services = {
-    db: {} as Database,
-    gitlab: gitlab as GitLab,
-    config,
-    inspector: createInspector(config),
-    readContent: async () => mrSubmission(),
-  }
-  const { item, detail: before, dimensions, now } = mrSnapshot({ detail })
-  const draft = new Draft(item, before, dimensions)
-  const result = await createReconcileMr(services)(draft, { signal: new AbortController().signal, now, log: silentLog })
-  const change = (name: string) => draft.dimensionChanges.find(({ dimension }) => dimension === name)
-  return {
-    result,
-    merges,
-    asked,
-    phase: draft.phase,
-    resolution: draft.resolution,
-    detail: draft.detail,
-    lookAgainMs: change('needs_reconcile')?.status === 'true' ? change('needs_reconcile')?.deferMs : null,
-    rewrite: change('needs_mr')?.status === 'true',
-  }
-}
+import { type Given, MERGED_AT, OTHER, pipeline, reconcile, SHA } from '../../../../test/support/reconcile-once.ts'
+import type { GitLabMergeAnswer } from '../../../gitlab/port.ts'
 
 describe('the end', () => {
   test('merged by anybody completes the item with what landed', async () => {
@@ -171,13 +59,25 @@ describe('proof before merge', () => {
     expect(detail).toMatchObject({ headPipelineId: null, headPipelineStatus: null })
   })
 
-  test.each([
-    ['whose path is blocked by now', { block_paths: ['docs/**'] }],
-    ['of a project that was taken out', { path: 'another/project' }],
-  ])('a change %s is not merged, however green', async (_title, policy) => {
+  test('a change whose path is blocked by now is not merged, however green', async () => {
+    const policy = { block_paths: ['docs/**'] }
     const { merges, result } = await reconcile({ mr: { headPipeline: pipeline('success') }, policy })
     expect(merges).toEqual([])
     expect(result.outcome).toBe('failed_for_good')
+  })
+
+  test('a change of a project that was taken out of the configuration waits until it is back', async () => {
+    const policy = { path: 'another/project' }
+    const { merges, phase, detail, lookAgainMs } = await reconcile({
+      mr: { headPipeline: pipeline('success') },
+      policy,
+    })
+    expect({ merges, phase, code: detail.waitsFor?.code }).toEqual({
+      merges: [],
+      phase: 'active',
+      code: 'project_not_configured',
+    })
+    expect(lookAgainMs).toBeGreaterThan(0)
   })
 
   test('the merge names the commit that was proven', async () => {
