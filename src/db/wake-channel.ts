@@ -32,8 +32,8 @@ export interface WakeChannelOptions {
   /** The pool through which the proofs are sent, as the hints of other processes are. */
   readonly db: Database
   readonly log: Log
-  /** There may be work. Hints that come close together are one. */
-  onWake(): void
+  /** There may be work. Hints that come close together are one; `payloads` is all that they said. */
+  onWake(payloads: ReadonlySet<string>): void
   /** It listens again after it did not: hints may have been missed. */
   onReconnect(): void
   readonly timing?: Partial<WakeChannelTiming>
@@ -69,7 +69,7 @@ export function createWakeChannel(options: WakeChannelOptions): WakeChannel {
   const timing = { ...TIMING, ...options.timing }
   const stopping = new AbortController()
   const proofs = createProofs(db, channel, timing.proofTimeoutMs)
-  const hints = coalesce(() => guarded(options.onWake), timing.coalesceMs)
+  const hints = coalesce((payloads) => guarded(() => options.onWake(payloads)), timing.coalesceMs)
   let state: WakeChannelState = 'connecting'
   /** What the log has said about the present outage; each kind is said once. */
   let complaint: Ending['kind'] | null = null
@@ -123,7 +123,7 @@ export function createWakeChannel(options: WakeChannelOptions): WakeChannel {
 
   function onNotification(payload: string): void {
     if (stopping.signal.aborted) return
-    if (!proofs.take(payload)) hints.add()
+    if (!proofs.take(payload)) hints.add(payload)
   }
 
   function becomeListening(): void {
@@ -211,25 +211,26 @@ function createProofs(db: Database, channel: string, timeoutMs: number): Proofs 
 }
 
 /** Calls at once, and then once more after `windowMs` if there was anything in between. */
-function coalesce(call: () => void, windowMs: number): { add(): void; clear(): void } {
+function coalesce(call: (payloads: ReadonlySet<string>) => void, windowMs: number) {
   let timer: NodeJS.Timeout | null = null
-  let again = false
+  let said = new Set<string>()
   function fire(): void {
-    again = false
+    const payloads = said
+    said = new Set()
     timer = setTimeout(() => {
       timer = null
-      if (again) fire()
+      if (said.size > 0) fire()
     }, windowMs)
-    call()
+    call(payloads)
   }
   return {
-    add() {
+    add(payload: string): void {
+      said.add(payload)
       if (timer === null) fire()
-      else again = true
     },
-    clear() {
+    clear(): void {
       if (timer !== null) clearTimeout(timer)
-      again = false
+      said.clear()
     },
   }
 }

@@ -26,8 +26,8 @@ export interface Claimer {
   want(workItemId: string): void
   /** Some item may be due. */
   lookForMore(): void
-  /** The same, by the word of another process; what it has let go of may lie anywhere in the queue. */
-  lookEverywhere(): void
+  /** The same, by the word of another process. `anywhere`: what it has let go of may lie before the cursor. */
+  lookByHint(anywhere: boolean): void
   /** An item has gone; `keyWasFull`: of a key of which no more could be claimed. */
   roomGrew(keyWasFull: boolean): void
   /** Is there work that waits to be claimed? */
@@ -113,8 +113,9 @@ export function createClaimer(deps: ClaimerDependencies): Claimer {
       return claimed
     }
     more = false
-    const { claimed, isEnd } = await ready.claim(options)
+    const { claimed, isEnd, isDisappointed } = await ready.claim(options)
     if (!isEnd) more = true
+    if (isDisappointed) sweep.hasten()
     return claimed
   }
 
@@ -134,8 +135,9 @@ export function createClaimer(deps: ClaimerDependencies): Claimer {
       pump()
     },
     lookForMore,
-    lookEverywhere() {
-      sweep.hasten()
+    lookByHint(anywhere) {
+      if (anywhere) sweep.hasten()
+      else ready.expectSome()
       lookForMore()
     },
     roomGrew(keyWasFull) {

@@ -9,7 +9,7 @@ import { createHousekeeping } from './housekeeping.ts'
 import type { AnyItemType } from './item-type.ts'
 import { createProcessingManager, type ProcessingManager } from './processing-manager.ts'
 import { createQueueAdmin, type QueueAdmin } from './queue-admin.ts'
-import { notifyWake, WAKE_CHANNEL } from './sql/notify-wake.ts'
+import { ANYWHERE, notifyWake, WAKE_CHANNEL } from './sql/notify-wake.ts'
 import { createWakeHints } from './wake-hints.ts'
 import type { WorkQueue } from './work-queue.ts'
 
@@ -36,8 +36,8 @@ export interface QueueDependencies {
 
 export function createQueue(dependencies: QueueDependencies): Queue {
   const { db, itemTypes, config, audit, log, random, listenUrl } = dependencies
-  const hints = createWakeHints({ notify: () => notifyWake(db), log, enabled: listenUrl !== null })
-  const manager = createProcessingManager({ ...dependencies, tellOthers: hints.send })
+  const hints = createWakeHints({ notify: (anywhere) => notifyWake(db, anywhere), log, enabled: listenUrl !== null })
+  const manager = createProcessingManager({ ...dependencies, tellOthers: hints.sendReleased })
   const channel =
     listenUrl === null
       ? null
@@ -47,8 +47,8 @@ export function createQueue(dependencies: QueueDependencies): Queue {
           db,
           log,
           random,
-          onWake: manager.notifyAny,
-          onReconnect: manager.notifyAny,
+          onWake: (said) => manager.notifyAny(said.has(ANYWHERE)),
+          onReconnect: () => manager.notifyAny(true),
         })
   const housekeeping = createHousekeeping({ db, log, retentionMs: config.retention })
   const listening = () => {

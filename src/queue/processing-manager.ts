@@ -28,8 +28,8 @@ export interface ProcessingManager {
   start(): void
   /** This item may be due. Never throws; duplicates cost nothing. */
   notify(workItemId: string): void
-  /** Some item may be due: another process has said so, or its hints may have been missed. */
-  notifyAny(): void
+  /** Some item may be due: another process has said so, or (`anywhere` in the queue) let go of one, or was not heard. */
+  notifyAny(anywhere: boolean): void
   /** Could an item of this key be worked on at once? Then the place is kept for it until it is taken or given back. */
   reserve(concurrencyKey: string | null): Reservation | null
   /** True while another process would be sooner to take what comes now. */
@@ -53,7 +53,7 @@ export interface ManagerDependencies {
   readonly audit: Audit
   readonly log: Log
   readonly random: () => number
-  /** There is work that this process lets go of. */
+  /** There is work that this process lets go of; it may lie anywhere in the queue. */
   readonly tellOthers: () => void
 }
 
@@ -127,7 +127,9 @@ export function createProcessingManager(deps: ManagerDependencies): ProcessingMa
       claimer.start()
     },
     notify,
-    notifyAny: () => (running ? claimer.lookEverywhere() : undefined),
+    notifyAny(anywhere) {
+      if (running) claimer.lookByHint(anywhere)
+    },
     reserve(concurrencyKey) {
       const isFree = running && held.size < config.workers && !claimer.hasWork() && !held.isFull(concurrencyKey)
       return isFree ? createReservation(held, claimer, take, concurrencyKey) : null

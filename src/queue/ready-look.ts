@@ -9,12 +9,22 @@ import type { Claimed } from './sql/claim-sql.ts'
 import type { ItemTypes } from './sql/detail-sql.ts'
 
 export interface ReadyLook {
-  /** `isEnd`: there was nothing behind these. */
-  claim(options: ClaimOptions): Promise<{ readonly claimed: readonly Claimed[]; readonly isEnd: boolean }>
+  /** Claims what is next. */
+  claim(options: ClaimOptions): Promise<Look>
+  /** Somebody has said that there is something; the next look is disappointed when it finds nothing. */
+  expectSome(): void
   /** There may be something behind the cursor that was passed over. */
   fromTheStart(): void
   /** Goes on behind this item: it was the last of what a sweep could take, and there is more. */
   goOnBehind(claimed: Claimed): void
+}
+
+interface Look {
+  readonly claimed: readonly Claimed[]
+  /** There was nothing behind these. */
+  readonly isEnd: boolean
+  /** There should have been something: it may lie before the cursor. */
+  readonly isDisappointed: boolean
 }
 
 /**
@@ -26,14 +36,20 @@ const STEP_BACK_MS = 50
 export function createReadyLook(db: Database, itemTypes: ItemTypes): ReadyLook {
   const claimReady = createClaimReadyWorkItems(db, itemTypes)
   let cursor: ClaimCursor = FROM_THE_START
+  let isExpecting = false
   return {
     async claim(options) {
+      const wasExpecting = isExpecting
+      isExpecting = false
       const claimed = await claimReady(cursor, options)
       const last = claimed.at(-1)
       if (last !== undefined) cursor = { dueAt: last.dueAt, id: last.snapshot.item.id, stepBackMs: 0 }
       const isEnd = claimed.length < options.limit && !fillsAKey(claimed, options)
       if (isEnd) cursor = { ...cursor, id: FROM_THE_START.id, stepBackMs: STEP_BACK_MS }
-      return { claimed, isEnd }
+      return { claimed, isEnd, isDisappointed: wasExpecting && claimed.length === 0 }
+    },
+    expectSome() {
+      isExpecting = true
     },
     fromTheStart() {
       cursor = FROM_THE_START

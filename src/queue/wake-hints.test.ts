@@ -6,16 +6,14 @@ beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 function hintsOf(enabled = true) {
-  let sent = 0
+  const said: boolean[] = []
   const hints = createWakeHints({
     enabled,
     log: silentLog,
     intervalMs: 10,
-    notify: async () => {
-      sent += 1
-    },
+    notify: async (anywhere) => void said.push(anywhere),
   })
-  return { hints, sent: () => sent }
+  return { hints, said, sent: () => said.length }
 }
 
 test('the first hint goes at once, and all that come within the interval are one more after it', () => {
@@ -53,4 +51,15 @@ test('nothing is sent where nobody listens, and what is owed at the stop goes th
   await hints.stop()
   vi.advanceTimersByTime(1_000)
   expect(sent()).toBe(1)
+})
+
+test('what was let go of is said, and once', () => {
+  const { hints, said } = hintsOf()
+  hints.send()
+  hints.sendReleased()
+  hints.send()
+  vi.advanceTimersByTime(10)
+  hints.send()
+  vi.advanceTimersByTime(10)
+  expect(said).toEqual([false, true, false])
 })

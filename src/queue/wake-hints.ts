@@ -12,12 +12,14 @@ export interface WakeHints {
   ride(): boolean
   /** The same, for a caller without a statement that could carry it. */
   send(): void
+  /** This process has let go of an item: it may lie anywhere in the queue. */
+  sendReleased(): void
   /** Sends what is still owed, and nothing after it. */
   stop(): Promise<void>
 }
 
 export interface WakeHintsOptions {
-  readonly notify: () => Promise<void>
+  readonly notify: (anywhere: boolean) => Promise<void>
   readonly log: Log
   /** Off: nobody listens. */
   readonly enabled: boolean
@@ -29,6 +31,7 @@ export function createWakeHints({ notify, log, enabled, intervalMs = 10 }: WakeH
   let pause: NodeJS.Timeout | undefined
   /** More work has come during the pause. */
   let owed = false
+  let anywhere = false
 
   function begin(): void {
     pause = setTimeout(() => {
@@ -38,17 +41,25 @@ export function createWakeHints({ notify, log, enabled, intervalMs = 10 }: WakeH
   }
 
   function give(): void {
-    owed = false
     begin()
     void tell()
   }
 
   async function tell(): Promise<void> {
+    const released = anywhere
+    owed = false
+    anywhere = false
     try {
-      await notify()
+      await notify(released)
     } catch (error) {
       log.warn({ error: messageOf(error) }, 'other processes could not be told of work; their sweep finds it')
     }
+  }
+
+  function send(): void {
+    if (!enabled) return
+    if (pause === undefined) give()
+    else owed = true
   }
 
   return {
@@ -61,15 +72,14 @@ export function createWakeHints({ notify, log, enabled, intervalMs = 10 }: WakeH
       owed = true
       return false
     },
-    send() {
-      if (!enabled) return
-      if (pause === undefined) give()
-      else owed = true
+    send,
+    sendReleased() {
+      anywhere = true
+      send()
     },
     async stop() {
       clearTimeout(pause)
       if (owed) await tell()
-      owed = false
     },
   }
 }

@@ -83,7 +83,7 @@ async function work({ db, afterEvent, record }: ActorContext, claimed: readonly 
 
 const NEVER = new AbortController().signal
 const NOBODY = { notify() {}, isBusy: () => false }
-const NO_HINTS = { ride: () => false, send() {}, async stop() {} }
+const NO_HINTS = { ride: () => false, send() {}, sendReleased() {}, async stop() {} }
 const idle = () => ({ workers: 1, running: 0, held: 0, draining: false })
 
 const TYPES: Readonly<Record<AfterEvent, ReadonlyMap<string, AnyItemType>>> = {
