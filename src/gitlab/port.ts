@@ -71,6 +71,10 @@ export interface GitLabTreeEntry {
   readonly id: string
 }
 
+export interface GitLabFile {
+  readonly content: Buffer
+}
+
 export interface GitLabDiff {
   readonly oldPath: string
   readonly newPath: string
@@ -204,6 +208,8 @@ export interface GitLab {
     ref: string,
     options?: CallOptions,
   ): Promise<readonly GitLabTreeEntry[]>
+  /** One file as it is at `ref`; null when there is none. */
+  getFile(projectId: number, path: string, ref: string, options?: CallOptions): Promise<GitLabFile | null>
   /** @throws GitLabError, permanent on 400 with GitLab's sentence. */
   createCommit(projectId: number, request: GitLabCommitRequest, options?: CallOptions): Promise<GitLabCommit>
   /** null when there is none of this id. */

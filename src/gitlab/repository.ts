@@ -1,14 +1,14 @@
 /** Branches, trees, comparisons and commits. */
-import { Branches, Commits, Repositories } from '@gitbeaker/rest'
+import { Branches, Commits, Repositories, RepositoryFiles } from '@gitbeaker/rest'
 import { type Connection, orNull, readAnswer } from './connection.ts'
 import type { GitLab, GitLabCommitAction } from './port.ts'
-import { branchSchema, commitSchema, compareSchema, treeSchema } from './schema.ts'
+import { branchSchema, commitSchema, compareSchema, fileSchema, treeSchema } from './schema.ts'
 
 const PAGE_SIZE = 100
 
 export function repositoryCalls(
   connection: Connection,
-): Pick<GitLab, 'getBranch' | 'deleteBranch' | 'listTree' | 'createCommit' | 'getCommit' | 'compare'> {
+): Pick<GitLab, 'getBranch' | 'deleteBranch' | 'listTree' | 'getFile' | 'createCommit' | 'getCommit' | 'compare'> {
   return {
     async getBranch(projectId, branch, call) {
       const answer = connection(Branches, call).show(projectId, branch)
@@ -27,6 +27,11 @@ export function repositoryCalls(
         ...(directory === '' ? {} : { path: directory }),
       })
       return (await orNull(answer.then((body) => readAnswer(treeSchema, body, 'the question for a directory')))) ?? []
+    },
+
+    async getFile(projectId, path, ref, call) {
+      const answer = connection(RepositoryFiles, call).show(projectId, path, ref)
+      return orNull(answer.then((body) => readAnswer(fileSchema, body, 'the question for a file')))
     },
 
     async createCommit(projectId, { branch, startSha, message, actions, force }, call) {

@@ -10,6 +10,7 @@ import type {
   GitLabBridge,
   GitLabCommit,
   GitLabCompare,
+  GitLabFile,
   GitLabMergeRequest,
   GitLabNote,
   GitLabOwnUser,
@@ -89,6 +90,11 @@ export const treeSchema = z.array(
 export const commitSchema = z
   .looseObject({ id: z.string(), parent_ids: z.array(z.string()).nullish() })
   .transform(({ id, parent_ids }): GitLabCommit => ({ sha: id, parentShas: parent_ids ?? [] }))
+
+/** GitLab sends a file's bytes as base64. */
+export const fileSchema = z
+  .looseObject({ encoding: z.literal('base64'), content: z.string() })
+  .transform(({ content }): GitLabFile => ({ content: Buffer.from(content, 'base64') }))
 
 export const compareSchema = z
   .looseObject({

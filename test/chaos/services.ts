@@ -79,7 +79,7 @@ export async function services({ seed, scale }: ChaosOptions): Promise<Verdict> 
     stage.arrivals.end()
     await side.gitlab.close()
     await postgres.remove()
-    await rm(directory, { recursive: true, force: true })
+    await rm(directory, { recursive: true, force: true, maxRetries: 5 })
   }
 }
 

@@ -262,11 +262,61 @@ describe('merge requests', () => {
 })
 
 describe('notes', () => {
-  test('are written and listed', async () => {
+  test('are written, listed with their author, and edited', async () => {
     await commit()
     const { iid } = await open()
-    await gitlab.createNote(projectId, iid, 'Waiting for CI.')
-    const notes = await gitlab.listNotes(projectId, iid)
-    expect(notes.filter(({ system }) => !system).map(({ body }) => body)).toEqual(['Waiting for CI.'])
+    const id = await gitlab.createNote(projectId, iid, 'Waiting for CI.')
+    const own = await gitlab.getOwnUser()
+    const comments = async () => (await gitlab.listNotes(projectId, iid)).filter(({ system }) => !system)
+    expect(await comments()).toMatchObject([{ id, body: 'Waiting for CI.', authorId: own.id }])
+    expect(await gitlab.updateNote(projectId, iid, id, 'Waiting for a review.')).toBe(true)
+    expect(await comments()).toMatchObject([{ id, body: 'Waiting for a review.' }])
+  })
+
+  test('that are gone cannot be edited, which is no error', async () => {
+    await commit()
+    const { iid } = await open()
+    expect(await gitlab.updateNote(projectId, iid, 999_999, 'x')).toBe(false)
+  })
+})
+
+describe('what is asked before a merge', () => {
+  test('the merge that would be made: on the target, of the head', async () => {
+    const head = await commit()
+    const { iid } = await open()
+    const sha = await gitlab.getMergeRef(projectId, iid)
+    expect(await gitlab.getCommit(projectId, String(sha))).toEqual({ sha, parentShas: [await mainHead(), head] })
+    const { diffs, timedOut } = await gitlab.compare(projectId, await mainHead(), String(sha), true)
+    expect({ paths: diffs.map(({ newPath }) => newPath), timedOut }).toEqual({
+      paths: [`docs/${branch}.md`],
+      timedOut: false,
+    })
+  })
+
+  test('a commit that does not exist is null', async () => {
+    expect(await gitlab.getCommit(projectId, 'f'.repeat(40))).toBeNull()
+  })
+
+  test('who has approved', async () => {
+    await commit()
+    const { iid } = await open()
+    expect((await gitlab.getApprovals(projectId, iid)).approvedBy).toEqual([])
+    await server.call('POST', `/merge_requests/${iid}/approve`, undefined, 'developer')
+    const { approvedBy } = await gitlab.getApprovals(projectId, iid)
+    expect(approvedBy).toMatchObject([{ username: 'developer', approvedAt: expect.stringMatching(/^\d{4}-/) }])
+  })
+
+  test('a file as it is at a ref, bytes and all; null where there is none', async () => {
+    const sha = await commit('docs/bytes.md', 'ä\n')
+    expect((await gitlab.getFile(projectId, 'docs/bytes.md', sha))?.content).toEqual(Buffer.from('ä\n'))
+    expect(await gitlab.getFile(projectId, 'docs/none.md', sha)).toBeNull()
+  })
+
+  test('what a pipeline has started elsewhere: here, nothing', async () => {
+    await commit()
+    const { iid } = await open()
+    const pipeline = (await settled(iid)).headPipeline
+    expect(pipeline).toMatchObject({ source: expect.any(String), ref: expect.any(String) })
+    expect(await gitlab.listBridges(projectId, Number(pipeline?.id))).toEqual([])
   })
 })

@@ -14,6 +14,9 @@ describe('mrConfigSchema', () => {
           block_paths: [],
           unblock_paths: [],
           any_characters_in_paths: false,
+          binary_paths: [],
+          lfs_pointers: false,
+          hidden_characters_in: [],
           pipeline: {
             none: 'wait',
             skipped: 'wait',

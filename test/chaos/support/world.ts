@@ -69,7 +69,7 @@ export async function createWorld(defaults: StartOptions = {}): Promise<World> {
     async close() {
       await Promise.all(workers.map((worker) => worker.kill()))
       await postgres.remove()
-      await rm(directory, { recursive: true, force: true })
+      await rm(directory, { recursive: true, force: true, maxRetries: 5 })
     },
   }
 }

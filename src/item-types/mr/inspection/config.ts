@@ -34,6 +34,14 @@ export const inspectionKeys = {
     .array(z.enum(DEFAULT_BLOCK_LIST, { error: 'expected an entry of the default block list, spelt exactly as there' }))
     .prefault([]),
   any_characters_in_paths: z.boolean().prefault(false),
+  /** Patterns of paths whose files may be binary; elsewhere a file that holds NUL or is not UTF-8 is refused. */
+  binary_paths: z.array(pattern).prefault([]),
+  /** Pointers of Git LFS, whose content lies elsewhere and is never seen here. */
+  lfs_pointers: z.boolean().prefault(false),
+  /** Patterns of paths whose files may hold characters that cannot be seen or change the order of reading. */
+  hidden_characters_in: z.array(pattern).prefault([]),
+  /** Patterns of labels that submissions may set. Left out: every one without `::`. */
+  allow_labels: z.array(pattern).optional(),
   review: reviewSchema.optional(),
 }
 

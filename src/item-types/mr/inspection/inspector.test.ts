@@ -6,21 +6,21 @@ function findings(
   submission: Readonly<Record<string, unknown>>,
   project: Readonly<Record<string, unknown>> = {},
   limits: Readonly<Record<string, number>> = {},
-): readonly string[] {
+): Promise<readonly string[]> {
   const inspector = createInspector(mrPolicy(project, limits))
-  return inspector.inspect(mrSubmission(submission)).map(({ code, path }) => `${code} ${path}`)
+  return inspector.inspect(mrSubmission(submission)).then((found) => found.map(({ code, path }) => `${code} ${path}`))
 }
 
 const files = (...file_actions: object[]) => ({ file_actions })
 const create = (file_path: string, content = 'x') => ({ action: 'create', file_path, content })
 
-test('an ordinary submission has no findings', () => {
-  expect(findings({})).toEqual([])
+test('an ordinary submission has no findings', async () => {
+  expect(await findings({})).toEqual([])
 })
 
-test('all findings come at once, each with a sentence', () => {
+test('all findings come at once, each with a sentence', async () => {
   const inspector = createInspector(mrPolicy())
-  const found = inspector.inspect(
+  const found = await inspector.inspect(
     mrSubmission({
       source_branch: 'refs/heads/x',
       title: 'Fix [skip ci]',
@@ -38,17 +38,17 @@ test('all findings come at once, each with a sentence', () => {
 })
 
 describe('the project', () => {
-  test('must be configured', () => {
-    expect(findings({ project: 'group/other' })).toEqual(['project_not_configured /project'])
+  test('must be configured', async () => {
+    expect(await findings({ project: 'group/other' })).toEqual(['project_not_configured /project'])
   })
 
-  test('is found whatever the case of its path', () => {
-    expect(findings({ project: 'GROUP/Widgets' })).toEqual([])
+  test('is found whatever the case of its path', async () => {
+    expect(await findings({ project: 'GROUP/Widgets' })).toEqual([])
     expect(createInspector(mrPolicy()).policyOf('group/WIDGETS')?.path).toBe('Group/widgets')
   })
 
-  test('is not an accident of JavaScript', () => {
-    expect(findings({ project: '__proto__' })).toEqual(['project_not_configured /project'])
+  test('is not an accident of JavaScript', async () => {
+    expect(await findings({ project: '__proto__' })).toEqual(['project_not_configured /project'])
   })
 })
 
@@ -61,12 +61,12 @@ describe('every path of every action', () => {
     ['chmod', { action: 'chmod', file_path: 'CODEOWNERS', execute_filemode: true }, 'file_path'],
     ['the new end of a move', { action: 'move', file_path: 'CODEOWNERS', previous_path: 'a' }, 'file_path'],
     ['the old end of a move', { action: 'move', file_path: 'a', previous_path: 'CODEOWNERS' }, 'previous_path'],
-  ])('is judged: %s', (_title, action, key) => {
-    expect(findings(files(action))).toEqual([`path_blocked /file_actions/0/${key}`])
+  ])('is judged: %s', async (_title, action, key) => {
+    expect(await findings(files(action))).toEqual([`path_blocked /file_actions/0/${key}`])
   })
 
-  test('is shown short and with its invisible characters spelt out', () => {
-    const [finding] = createInspector(mrPolicy()).inspect(touching('a\u202eb'))
+  test('is shown short and with its invisible characters spelt out', async () => {
+    const [finding] = await createInspector(mrPolicy()).inspect(touching('a\u202eb'))
     expect(finding?.message).toContain('a\\u{202e}b')
   })
 })
@@ -86,57 +86,61 @@ describe('actions that conflict', () => {
       'path_twice /file_actions/0/previous_path',
     ],
     ['a file that is a directory', [create('a'), create('A/b')], 'file_is_directory /file_actions/1/file_path'],
-  ])('are refused: %s', (_title, actions, finding) => {
-    expect(findings(files(...actions))).toEqual([finding])
+  ])('are refused: %s', async (_title, actions, finding) => {
+    expect(await findings(files(...actions))).toEqual([finding])
   })
 })
 
 describe('limits', () => {
-  test('count actions', () => {
-    expect(findings(files(create('a'), create('b')), {}, { max_actions: 1 })).toEqual([
+  test('count actions', async () => {
+    expect(await findings(files(create('a'), create('b')), {}, { max_actions: 1 })).toEqual([
       'too_many_actions /file_actions',
     ])
   })
 
-  test('measure a file in decoded bytes', () => {
+  test('measure a file in decoded bytes', async () => {
     const exact = { ...create('a', Buffer.alloc(10).toString('base64')), encoding: 'base64' }
-    expect(findings(files(exact), {}, { max_file_bytes: 10 })).toEqual([])
-    expect(findings(files(exact), {}, { max_file_bytes: 9 })).toEqual(['file_too_large /file_actions/0/content'])
-    expect(findings(files(create('a', 'ä'.repeat(5))), {}, { max_file_bytes: 9 })).toHaveLength(1)
+    expect(await findings(files(exact), { binary_paths: ['a'] }, { max_file_bytes: 10 })).toEqual([])
+    expect(await findings(files(exact), {}, { max_file_bytes: 9 })).toEqual(['file_too_large /file_actions/0/content'])
+    expect(await findings(files(create('a', 'ä'.repeat(5))), {}, { max_file_bytes: 9 })).toHaveLength(1)
   })
 
-  test('measure all files together', () => {
+  test('measure all files together', async () => {
     const limits = { max_file_bytes: 10, max_total_bytes: 15 }
-    expect(findings(files(create('a', 'x'.repeat(8)), create('b', 'x'.repeat(8))), {}, limits)).toEqual([
+    expect(await findings(files(create('a', 'x'.repeat(8)), create('b', 'x'.repeat(8))), {}, limits)).toEqual([
       'submission_too_large /file_actions',
     ])
   })
 
-  test('are judged in time that grows with the submission only', () => {
+  test('are judged in time that grows with the submission only', async () => {
     const hostile = Array.from({ length: 200 }, (_, index) => create(`${'a'.repeat(200)}/${'a'.repeat(200)}${index}`))
     const started = performance.now()
-    expect(findings({ ...files(...hostile), description: '/'.repeat(400_000) })).toEqual([])
+    expect(await findings({ ...files(...hostile), description: '/'.repeat(400_000) })).toEqual([])
     expect(performance.now() - started).toBeLessThan(2_000)
   })
 })
 
 describe('base64', () => {
-  test.each(['eA', 'eA=', 'eA==\n', 'e A=', 'eB==', '-_==', 'eA==eA=='])('in the form %j is refused', (content) => {
-    expect(findings(files({ ...create('a', content), encoding: 'base64' }))).toEqual([
-      'not_base64 /file_actions/0/content',
-    ])
-  })
+  test.each(['eA', 'eA=', 'eA==\n', 'e A=', 'eB==', '-_==', 'eA==eA=='])(
+    'in the form %j is refused',
+    async (content) => {
+      expect(await findings(files({ ...create('a', content), encoding: 'base64' }))).toEqual([
+        'not_base64 /file_actions/0/content',
+      ])
+    },
+  )
 
-  test.each(['', 'eA==', '+/8='])('in the form %j is taken', (content) => {
-    expect(findings(files({ ...create('a', content), encoding: 'base64' }))).toEqual([])
+  test.each(['', 'eA==', '+/8='])('in the form %j is taken', async (content) => {
+    const binary_paths = ['a']
+    expect(await findings(files({ ...create('a', content), encoding: 'base64' }), { binary_paths })).toEqual([])
   })
 })
 
 describe('the source branch', () => {
   test.each(['a', 'bot/x_y.z-1', 'HUM-851-fix', 'dependabot/npm/lodash-4.17.21', 'release-1.0'])(
     'may be %s',
-    (name) => {
-      expect(findings({ source_branch: name })).toEqual([])
+    async (name) => {
+      expect(await findings({ source_branch: name })).toEqual([])
     },
   )
 
@@ -161,39 +165,45 @@ describe('the source branch', () => {
     'deadbeef',
     'a'.repeat(200),
     'HEAD/x',
-  ])('may not be %s', (name) => {
-    expect(findings({ source_branch: name })).toContain('branch_name_refused /source_branch')
+  ])('may not be %s', async (name) => {
+    expect(await findings({ source_branch: name })).toContain('branch_name_refused /source_branch')
   })
 
-  test('must match what the project allows, with case', () => {
+  test('must match what the project allows, with case', async () => {
     const project = { source_branches: ['bot/**', 'auto-*'] }
-    expect(findings({ source_branch: 'bot/a/b' }, project)).toEqual([])
-    expect(findings({ source_branch: 'auto-1' }, project)).toEqual([])
+    expect(await findings({ source_branch: 'bot/a/b' }, project)).toEqual([])
+    expect(await findings({ source_branch: 'auto-1' }, project)).toEqual([])
     for (const source_branch of ['Bot/a', 'auto-1/x', 'feature']) {
-      expect(findings({ source_branch }, project)).toEqual(['source_branch_not_allowed /source_branch'])
+      expect(await findings({ source_branch }, project)).toEqual(['source_branch_not_allowed /source_branch'])
     }
   })
 
-  test('must not be the target, in any case', () => {
-    expect(findings({ source_branch: 'Next', target_branch: 'next' })).toContain('source_is_target /source_branch')
-    expect(findings({ source_branch: 'next' }, { target_branches: ['main', 'next'] })).toContain(
+  test('must not be the target, in any case', async () => {
+    expect(await findings({ source_branch: 'Next', target_branch: 'next' })).toContain(
+      'source_is_target /source_branch',
+    )
+    expect(await findings({ source_branch: 'next' }, { target_branches: ['main', 'next'] })).toContain(
       'source_is_target /source_branch',
     )
   })
 
-  test('must not lie above or below the target, where Git cannot keep both', () => {
+  test('must not lie above or below the target, where Git cannot keep both', async () => {
     for (const source of ['next/x', 'NEXT/x']) {
-      expect(findings({ source_branch: source, target_branch: 'next' })).toContain('source_is_target /source_branch')
+      expect(await findings({ source_branch: source, target_branch: 'next' })).toContain(
+        'source_is_target /source_branch',
+      )
     }
-    expect(findings({ source_branch: 'next', target_branch: 'next/x' })).toContain('source_is_target /source_branch')
-    expect(findings({ source_branch: 'next-x', target_branch: 'next' })).toEqual([])
+    expect(await findings({ source_branch: 'next', target_branch: 'next/x' })).toContain(
+      'source_is_target /source_branch',
+    )
+    expect(await findings({ source_branch: 'next-x', target_branch: 'next' })).toEqual([])
   })
 })
 
-test('the target must be one that the project lists', () => {
+test('the target must be one that the project lists', async () => {
   const project = { target_branches: ['main', 'next'] }
-  expect(findings({ target_branch: 'next' }, project)).toEqual([])
-  expect(findings({ target_branch: 'Main' }, project)).toEqual(['target_branch_not_allowed /target_branch'])
+  expect(await findings({ target_branch: 'next' }, project)).toEqual([])
+  expect(await findings({ target_branch: 'Main' }, project)).toEqual(['target_branch_not_allowed /target_branch'])
 })
 
 describe('text', () => {
@@ -215,8 +225,8 @@ describe('text', () => {
     ['a signature', { commit_message: 'x\n\n signed-off-by: Ann' }, 'reserved_trailer /commit_message'],
     ['a blank title', { title: '  ', commit_message: 'x' }, 'blank_text /title'],
     ['a draft that shall merge', { title: 'Draft: x', auto_merge: true }, 'draft_never_merges /title'],
-  ])('with %s is refused', (_title, given, finding) => {
-    expect(findings(given)).toEqual([finding])
+  ])('with %s is refused', async (_title, given, finding) => {
+    expect(await findings(given)).toEqual([finding])
   })
 
   test.each<[string, Record<string, unknown>]>([
@@ -225,7 +235,75 @@ describe('text', () => {
     ['skip ci in a description, where it does nothing', { description: 'about [skip ci]' }],
     ['a draft that waits for a person', { title: 'Draft: x' }],
     ['other trailers', { commit_message: 'x\n\nRefs: #1' }],
-  ])('with %s is taken', (_title, given) => {
-    expect(findings(given)).toEqual([])
+  ])('with %s is taken', async (_title, given) => {
+    expect(await findings(given)).toEqual([])
+  })
+})
+
+describe('the content of a file', () => {
+  const text = (content: string) => files(create('docs/a.md', content))
+  const bytes = (path: string, content: Uint8Array) =>
+    files({ ...create(path, Buffer.from(content).toString('base64')), encoding: 'base64' })
+
+  test.each<[string, Record<string, unknown>, string]>([
+    [
+      'NUL after ten thousand bytes of text',
+      bytes('a', Buffer.concat([Buffer.alloc(10_000, 'x'), Buffer.alloc(1)])),
+      'binary_file',
+    ],
+    ['a broken tail', bytes('a', Buffer.concat([Buffer.alloc(10_000, 'x'), Buffer.from([0xc3])])), 'binary_file'],
+    ['a pointer to a large file', text('version https://git-lfs.github.com/spec/v1\noid sha256:1\n'), 'lfs_pointer'],
+    [
+      'such a pointer as base64',
+      bytes('a', Buffer.from('version https://git-lfs.github.com/spec/v1\n')),
+      'lfs_pointer',
+    ],
+    ['a bidirectional control', text('if (a \u202e) {'), 'hidden_characters'],
+    ['the same as base64', bytes('a', Buffer.from('if (a \u2066) {')), 'hidden_characters'],
+    ['a character without width', text('to\u200bken'), 'hidden_characters'],
+    ['a text in tag characters', text('x\u{e0041}'), 'hidden_characters'],
+    ['a byte order mark inside', text('x\ufeff'), 'hidden_characters'],
+  ])('with %s is refused', async (_title, given, code) => {
+    expect(await findings(given)).toEqual([`${code} /file_actions/0/content`])
+  })
+
+  test.each<[string, Record<string, unknown>]>([
+    ['a byte order mark in front', text('\ufeffx')],
+    ['any language', text('Žluťoučký kůň, 日本語, עברית, emoji 👩‍👩‍👧')],
+    ['nothing', text('')],
+  ])('with %s is taken', async (_title, given) => {
+    expect(await findings(given)).toEqual([])
+  })
+
+  test('may be what the project allows at its path', async () => {
+    const png = bytes('img/logo.png', Uint8Array.of(0x89, 0x50, 0, 1))
+    expect(await findings(png, { binary_paths: ['img/**'] })).toEqual([])
+    expect(await findings(png, { binary_paths: ['media/**'] })).toHaveLength(1)
+    const hebrew = files(create('docs/he/a.md', 'a\u200fb'))
+    expect(await findings(hebrew, { hidden_characters_in: ['docs/he/**'] })).toEqual([])
+    const pointer = text('version https://git-lfs.github.com/spec/v1\n')
+    expect(await findings(pointer, { lfs_pointers: true })).toEqual([])
+  })
+
+  test('names the line, and nothing of the content', async () => {
+    const [finding] = await createInspector(mrPolicy()).inspect(mrSubmission(text('a\nb\nsecret\u202e\n')))
+    expect(finding?.message).toContain('Line 3 ')
+    expect(finding?.message).not.toContain('secret')
+  })
+})
+
+describe('labels', () => {
+  test('are free, but for scoped ones', async () => {
+    expect(await findings({ labels: ['bot', 'needs review'] })).toEqual([])
+    expect(await findings({ labels: ['bot', 'priority::high'] })).toEqual(['label_not_allowed /labels/1'])
+  })
+
+  test('are those of the project where it lists them', async () => {
+    const project = { allow_labels: ['bot', 'area::*'] }
+    expect(await findings({ labels: ['bot', 'area::docs'] }, project)).toEqual([])
+    expect(await findings({ labels: ['Bot', 'other'] }, project)).toEqual([
+      'label_not_allowed /labels/0',
+      'label_not_allowed /labels/1',
+    ])
   })
 })

@@ -6,8 +6,10 @@
 import type { Finding } from '../../../lib/finding.ts'
 import type { MrSubmission } from '../schema.ts'
 import { compileBranchRules } from './branch-rules.ts'
+import { compileContentRules } from './content-rules.ts'
 import { compileFileRules, touchedPaths } from './file-rules.ts'
 import { compilePatterns } from './glob.ts'
+import { compileLabelRules } from './label-rules.ts'
 import { compilePathRules } from './path-rules.ts'
 import type { InspectionPolicy, ProjectPolicy } from './policy.ts'
 import { inspectText } from './text-rules.ts'
@@ -28,8 +30,12 @@ export function createInspector<Policy extends ProjectPolicy>(
     policy.projects.map((project: Policy) => {
       const branches = compileBranchRules(project)
       const files = compileFileRules(compilePathRules(project), policy.limits)
+      const [labels, contents] = [compileLabelRules(project), compileContentRules(project)]
       const isReviewed = compilePatterns(project.review?.paths ?? [], { nocase: true })
-      return [project.path.toLowerCase(), { project, isReviewed, rules: [branches, inspectText, files] }] as const
+      return [
+        project.path.toLowerCase(),
+        { project, isReviewed, rules: [branches, inspectText, labels, files], contents },
+      ] as const
     }),
   )
   return {
@@ -37,7 +43,9 @@ export function createInspector<Policy extends ProjectPolicy>(
     async inspect(submission) {
       const known = projects.get(submission.project.toLowerCase())
       if (known === undefined) return [notConfigured()]
-      return known.rules.flatMap((inspect) => inspect(submission))
+      const findings = known.rules.flatMap((inspect) => inspect(submission))
+      // Nothing is decoded before it is known to be in its standard form and small enough.
+      return findings.length > 0 ? findings : known.contents(submission)
     },
     needsReview({ project, file_actions }) {
       const known = projects.get(project.toLowerCase())

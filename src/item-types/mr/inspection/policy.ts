@@ -15,6 +15,13 @@ export interface ProjectPolicy {
   readonly unblock_paths: readonly string[]
   /** Paths beyond plain ASCII letters, digits and `._+@ -`. */
   readonly any_characters_in_paths: boolean
+  /** Glob patterns of paths whose files may be binary. */
+  readonly binary_paths: readonly string[]
+  readonly lfs_pointers: boolean
+  /** Glob patterns of paths whose files may hold invisible characters. */
+  readonly hidden_characters_in: readonly string[]
+  /** Glob patterns of labels; absent: every label that is not scoped. */
+  readonly allow_labels?: readonly string[] | undefined
   /** Paths that take the agreement of a named person. */
   readonly review?: { readonly paths: readonly string[] } | undefined
 }
