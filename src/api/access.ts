@@ -18,6 +18,11 @@ export interface Access {
   requireForItem(request: FastifyRequest, permission: Permission, item: WorkItem): string
   /** Whether the caller also has this permission for items of the type; either answer is audited. */
   holds(request: FastifyRequest, permission: Permission, itemType: string): boolean
+  /**
+   * Whether the caller may see what the service can read outside. Any permission lets its holder see items, but not this:
+   * it takes a rule that names `read` and is limited to no project or branch, for nobody asks about one here.
+   */
+  mayReadContents(request: FastifyRequest, itemType: string): boolean
   /** For lists: which item types the caller may `read`, or do more with; the list itself is allowed. */
   visibleTypes(request: FastifyRequest, permission?: Permission): (itemType: string) => boolean
 }
@@ -58,6 +63,14 @@ export function createAccess({ authenticator, audit }: { authenticator: Authenti
     return identity.name
   }
 
+  /** Answers, where `decide` throws. */
+  function ask(request: FastifyRequest, identity: Identity, permission: Permission, itemType: string): boolean {
+    const rules = allowingRules(identity, permission, itemType)
+    const refusal = rules.length === 0 ? { refusal: 'permission_denied' } : {}
+    record(request, permission, { caller: identity.name, itemType, rules, ...refusal })
+    return rules.length > 0
+  }
+
   return {
     authenticate: (permission) => async (request) => {
       const result = await authenticator.authenticate(authorizationHeaders(request))
@@ -87,12 +100,12 @@ export function createAccess({ authenticator, audit }: { authenticator: Authenti
       })
       throw new WorkQueueError('work_item_not_found', `There is no work item ${item.id}.`)
     },
-    holds(request, permission, itemType) {
+    holds: (request, permission, itemType) => ask(request, identityOf(request), permission, itemType),
+    mayReadContents(request, itemType) {
       const { name, grants } = identityOf(request)
-      const rules = allowingRules({ name, grants }, permission, itemType)
-      const refusal = rules.length === 0 ? { refusal: 'permission_denied' } : {}
-      record(request, permission, { caller: name, itemType, rules, ...refusal })
-      return rules.length > 0
+      const readers = grants.filter(({ permissions }) => permissions.includes('read'))
+      const unlimited = readers.filter(({ projects, branches }) => projects === undefined && branches === undefined)
+      return ask(request, { name, grants: unlimited }, 'read', itemType)
     },
     visibleTypes(request, permission = 'read') {
       const identity = identityOf(request)

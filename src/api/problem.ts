@@ -121,6 +121,11 @@ export const PROBLEMS = {
     title: 'The database is not reachable',
     help: 'Nothing was accepted; send the request again after Retry-After seconds.',
   },
+  identity_provider_unavailable: {
+    status: 503,
+    title: 'The token cannot be checked just now',
+    help: 'Whoever issued the token cannot be asked, so it was neither accepted nor refused; send it again after Retry-After seconds.',
+  },
   unavailable: {
     status: 503,
     title: 'Something the service needs is not reachable',

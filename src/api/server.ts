@@ -22,6 +22,7 @@ import { registerDocumentation } from './routes/documentation.ts'
 import { registerGetWorkItem } from './routes/get-work-item.ts'
 import { registerGitLabWebhook } from './routes/gitlab-webhook.ts'
 import { registerHealth } from './routes/health.ts'
+import { registerInspectSubmission } from './routes/inspect-submission.ts'
 import { registerListDeadEvents } from './routes/list-dead-events.ts'
 import { registerListWorkItems } from './routes/list-work-items.ts'
 import { registerQueueStatus } from './routes/queue-status.ts'
@@ -108,6 +109,7 @@ export async function createApi(dependencies: ApiDependencies): Promise<Api> {
   await app.register(
     async (scope: Api) => {
       registerSubmitWorkItem(scope, routes)
+      registerInspectSubmission(scope, routes)
       registerListWorkItems(scope, routes)
       registerGetWorkItem(scope, routes)
       registerRetryWorkItem(scope, routes)

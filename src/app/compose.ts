@@ -39,6 +39,7 @@ export async function startService(config: Config, { log, onAudit }: ServiceOpti
   const { db } = database
   const audit = createLogAudit(log, onAudit)
   const itemTypes = selectItemTypes(config, db, log)
+  const authenticator = createAuthenticator(config.auth, { log })
   const queue = createQueue({
     ...{ db, itemTypes, audit, log, config: config.queue, random: Math.random },
     listenUrl: database.wakeUrl,
@@ -46,7 +47,7 @@ export async function startService(config: Config, { log, onAudit }: ServiceOpti
   const api = await createApi({
     queue: queue.work,
     admin: queue.admin,
-    authenticator: createAuthenticator(config.auth),
+    authenticator,
     audit,
     log,
     webhook: config.webhook ?? null,
@@ -57,6 +58,7 @@ export async function startService(config: Config, { log, onAudit }: ServiceOpti
     await database.close()
     throw error
   })
+  authenticator.start()
   queue.start()
   log.info({ url, database: database.description, handled_types: [...itemTypes.keys()] }, 'the service is up')
 
@@ -64,6 +66,7 @@ export async function startService(config: Config, { log, onAudit }: ServiceOpti
   const stop = async () => {
     log.info({}, 'stopping: no new requests, then running actions finish, then the database')
     await api.close()
+    authenticator.stop()
     await queue.stop()
     await database.close()
     log.info({}, 'stopped')

@@ -22,7 +22,11 @@ describe('the auth configuration', () => {
 
   test.each<[string, unknown, RegExp]>([
     ['no rule at all', { rules: [] }, /^\/rules: .*nobody can use the service.*wq token/],
-    ['a rule without a digest', { rules: [{ ...rule, token_sha256: undefined }] }, /token_sha256: .*openssl rand/],
+    [
+      'a rule for nobody',
+      { rules: [{ ...rule, token_sha256: undefined }] },
+      /the rule "ci" is for nobody.*openssl rand/,
+    ],
     ['the token itself', { rules: [{ ...rule, token_sha256: token }] }, /never the token itself.*openssl rand/],
     ['an upper-case digest', { rules: [{ ...rule, token_sha256: sha256.toUpperCase() }] }, /lower-case/],
     ['an unknown key', { rules: [{ ...rule, premissions: [] }] }, /\/rules\/0\/premissions: .*not a known field/],
@@ -69,7 +73,7 @@ describe('the authenticator', () => {
         },
       ],
     }),
-    () => NOON,
+    { clock: { now: () => NOON, monotonicMs: () => 0 } },
   )
 
   test('knows the caller by the name of the rule', async () => {

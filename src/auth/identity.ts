@@ -1,8 +1,11 @@
 /**
  * Who is calling and what they may do: the grants of every rule that matched in full. Rights only add up; there are no
  * rules that take away, so the order of rules means nothing. No permission implies another one, except that whoever may
- * do anything with an item type may read its items.
+ * do anything with an item type may read its items. One rule has to cover the whole of what is asked: two rules, each for
+ * a half of the paths, do not make a third.
  */
+import type { Limit } from './limit.ts'
+
 /** `overwrite`: to submit what may write over commits of somebody else. */
 export type Permission = 'read' | 'submit' | 'overwrite' | 'retry' | 'cancel' | 'admin'
 
@@ -19,29 +22,65 @@ export function isPermission(name: string): name is Permission {
   return PERMISSIONS.some((permission) => permission === name)
 }
 
-/** What one matched rule gives. */
+/** What one matched rule gives. A limit that is absent limits nothing. */
 export interface Grant {
   readonly rule: string
   readonly permissions: readonly Permission[]
   readonly itemTypes: '*' | readonly string[]
+  readonly projects?: Limit
+  /** Of source branches. */
+  readonly branches?: Limit
+  /** Of the files that a submission touches; it limits `submit` and `overwrite` alone. */
+  readonly paths?: Limit
 }
 
 export interface Identity {
-  /** Stored with what the caller submits, and shown in the audit: `token:{rule name}`. */
+  /** Stored with what the caller submits, and shown in the audit; see `caller-name.ts`. */
   readonly name: string
   readonly grants: readonly Grant[]
 }
 
-/** Names of the rules that allow it; none = not allowed. `itemType` null asks whether it is allowed for any type. */
-export function allowingRules(identity: Identity, permission: Permission, itemType: string | null): readonly string[] {
-  return identity.grants.filter((grant) => allows(grant, permission, itemType)).map((grant) => grant.rule)
+/**
+ * What a question is about. Leaving out what a rule is limited by is no way around the limit: such a rule then does not
+ * cover the question. Reading is the exception, because every list would end otherwise: a read is limited by what the
+ * question names.
+ */
+export interface Scope {
+  readonly itemType: string
+  readonly project?: string
+  readonly sourceBranch?: string
+  /** Every path that is touched, both ends of a move. */
+  readonly paths?: readonly string[]
 }
 
-export function may(identity: Identity, permission: Permission, itemType: string | null): boolean {
-  return allowingRules(identity, permission, itemType).length > 0
+/** A text is `{ itemType }`; null asks whether it is allowed for anything at all, before the rest is known. */
+export type Question = Scope | string | null
+
+/** Names of the rules that allow it; none = not allowed. */
+export function allowingRules(identity: Identity, permission: Permission, about: Question): readonly string[] {
+  const scope = typeof about === 'string' ? { itemType: about } : about
+  return identity.grants.filter((grant) => allows(grant, permission, scope)).map((grant) => grant.rule)
 }
 
-function allows(grant: Grant, permission: Permission, itemType: string | null): boolean {
+export function may(identity: Identity, permission: Permission, about: Question): boolean {
+  return allowingRules(identity, permission, about).length > 0
+}
+
+function allows(grant: Grant, permission: Permission, scope: Scope | null): boolean {
   if (permission !== 'read' && !grant.permissions.includes(permission)) return false
-  return itemType === null || grant.itemTypes === '*' || grant.itemTypes.includes(itemType)
+  if (scope === null) return true
+  if (grant.itemTypes !== '*' && !grant.itemTypes.includes(scope.itemType)) return false
+  const { project, sourceBranch, paths } = scope
+  const isRead = permission === 'read'
+  const writes = permission === 'submit' || permission === 'overwrite'
+  return (
+    covers(grant.projects, project === undefined ? undefined : [project], isRead) &&
+    covers(grant.branches, sourceBranch === undefined ? undefined : [sourceBranch], isRead) &&
+    (!writes || covers(grant.paths, paths, false))
+  )
+}
+
+function covers(limit: Limit | undefined, asked: readonly string[] | undefined, ifNotAsked: boolean): boolean {
+  if (limit === undefined) return true
+  return asked === undefined ? ifNotAsked : asked.every((text) => limit.covers(text))
 }

@@ -1,13 +1,10 @@
-import { spawn } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Readable } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { aNote, startTestApi, type TestApi, UNKNOWN_ID } from '../../test/support/api.ts'
 import { aBlocker } from '../../test/support/fake-queue.ts'
-
-const WQ = join(import.meta.dirname, '../../bin/wq')
+import { type Run, type RunOptions, startWq, WQ } from '../../test/support/wq.ts'
 
 let directory: string
 let api: TestApi
@@ -26,59 +23,12 @@ beforeEach(async () => {
   }
 })
 
-interface Run {
-  /** Resolves when standard output holds the text. */
-  sees(text: string): Promise<void>
-  /** The same for standard error. */
-  complains(text: string): Promise<void>
-  readonly ended: Promise<{ readonly status: number | null; readonly out: string; readonly err: string }>
-}
-
-interface RunOptions {
-  readonly input?: string
-  readonly env?: Readonly<Record<string, string>>
-  readonly cwd?: string
-  readonly command?: string
-}
-
 /** Runs the real program; the address and a token of all rights are in its environment. */
-function start(args: readonly string[], { input = '', env, cwd = directory, command = WQ }: RunOptions = {}): Run {
-  const { PATH = '' } = process.env
-  const known = { WQ_URL: url, WQ_TOKEN: api.tokens.all.token }
-  const child = spawn(command, args, { cwd, env: { PATH, ...(env ?? known) } })
-  const out = gather(child.stdout)
-  const err = gather(child.stderr)
-  child.stdin.end(input)
-  const ended = new Promise<{ status: number | null; out: string; err: string }>((resolve, reject) => {
-    child.on('error', reject)
-    child.on('close', (status) => resolve({ status, out: out.text(), err: err.text() }))
-  })
-  return { ended, sees: out.waitFor, complains: err.waitFor }
+function start(args: readonly string[], options: Partial<RunOptions> = {}): Run {
+  return startWq(args, { env: { WQ_URL: url, WQ_TOKEN: api.tokens.all.token }, cwd: directory, ...options })
 }
 
-function gather(stream: Readable): { text(): string; waitFor(part: string): Promise<void> } {
-  let text = ''
-  const waiting = new Set<() => void>()
-  stream.on('data', (chunk) => {
-    text += chunk
-    for (const look of waiting) look()
-  })
-  return {
-    text: () => text,
-    waitFor: (part) =>
-      new Promise((resolve) => {
-        const look = () => {
-          if (!text.includes(part)) return
-          waiting.delete(look)
-          resolve()
-        }
-        waiting.add(look)
-        look()
-      }),
-  }
-}
-
-const run = (args: readonly string[], options?: RunOptions) => start(args, options).ended
+const run = (args: readonly string[], options?: Partial<RunOptions>) => start(args, options).ended
 
 describe('wq submit', () => {
   test('reads YAML, prints the outcome and how to follow it', async () => {
@@ -157,7 +107,9 @@ describe('wq watch', () => {
     const watching = start(['watch', id, '--interval', '20ms'])
     await watching.sees('active\n')
     api.queue.present(id, { blockers: [aBlocker], links: [{ name: 'merge request', url: 'https://gitlab.example/1' }] })
-    await watching.sees('The pipeline is running.  https://gitlab.example/1\n')
+    await watching.sees(
+      'The pipeline is running. (up to CI, since 2026-03-02 10:00:00 UTC)  https://gitlab.example/1\n',
+    )
     api.queue.change(id, { phase, resolution })
     const { status, out } = await watching.ended
     expect(status).toBe(expected)
@@ -218,7 +170,7 @@ describe('wq list and show', () => {
     const id = await api.submitted()
     api.queue.present(id, { blockers: [aBlocker] })
     const { out } = await run(['show', id])
-    expect(out).toContain('The pipeline is running. (CI, since 2026-03-02 10:00:00)')
+    expect(out).toContain('The pipeline is running. (up to CI, since 2026-03-02 10:00:00 UTC)')
     expect(out).toMatch(/needs_look +needed/)
     expect(JSON.parse((await run(['show', id, '--json'])).out)).toMatchObject({ id, blockers: [{ cleared_by: 'CI' }] })
   })
@@ -349,7 +301,8 @@ describe('wq itself', () => {
   })
 
   test.each([
-    [['lst'], "unknown command 'lst'"],
+    [['lst'], '(Did you mean list?)'],
+    [['list', '--phse', 'x'], '(Did you mean --phase?)'],
     [['list', '--phase', 'done'], 'Allowed choices are active, completed, failed, cancelled'],
     [['list', '--limit', '0'], 'A page holds 1 to 100.'],
     [['watch'], "missing required argument 'id'"],

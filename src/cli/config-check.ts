@@ -12,9 +12,41 @@ export function registerConfigCommand(program: Command): void {
     .argument('<file>', 'the configuration, YAML')
     .option('--json', 'print JSON')
     .action(async (file: string, { json }: { json?: true }) => {
-      const settled = maskConfig(await loadConfig(file, process.env))
-      console.log(
-        json ? JSON.stringify(settled) : `# ${file} is valid. Durations are in milliseconds.\n${stringify(settled)}`,
-      )
+      const settled = withDurations(maskConfig(await loadConfig(file, process.env)))
+      console.log(json ? JSON.stringify(settled) : `# ${file} is valid.\n${stringify(settled)}`)
     })
+}
+
+/** The keys whose value is a duration; inside the program it is a number of milliseconds. */
+export const DURATION_KEYS: ReadonlySet<string> = new Set([
+  ...[
+    'action_timeout',
+    'backoff_base',
+    'backoff_max',
+    'empty_check_interval',
+    'expires_after',
+    'item_deadline',
+    'lease',
+  ],
+  ...['max_lifetime', 'max_open_for', 'open_for', 'pipeline_poll', 'reconcile_interval', 'retention', 'shutdown_grace'],
+  ...['sweep_interval', 'timeout', 'transient_budget'],
+])
+
+/** As they are written in a configuration, so that what is printed is one. */
+function withDurations(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value), (key, inner: unknown) =>
+    typeof inner === 'number' && DURATION_KEYS.has(key) ? durationText(inner) : inner,
+  )
+}
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1_000],
+] as const
+
+function durationText(milliseconds: number): string {
+  const unit = UNITS.find(([, length]) => milliseconds > 0 && milliseconds % length === 0)
+  return unit === undefined ? `${milliseconds}ms` : `${milliseconds / unit[1]}${unit[0]}`
 }

@@ -17,19 +17,26 @@ export interface ConnectionOptions {
   readonly json?: boolean
 }
 
+/** The second of each is what a job of GitLab CI has: a variable of its group, and the ID token that GitLab signs for it. */
+const ADDRESSES = ['WQ_URL', 'WORKQUEUE_URL']
+const TOKENS = ['WQ_TOKEN', 'WORKQUEUE_ID_TOKEN']
+
 /** Adds the options that every command over the service takes. */
 export function withConnection(command: Command): Command {
   return command
-    .option('--url <url>', 'address of the service (default: $WQ_URL, or the service of local mode)')
-    .option('--token <token>', 'your token (default: $WQ_TOKEN); others on this machine can see it, so prefer a file')
+    .option('--url <url>', 'address of the service (default: $WQ_URL, $WORKQUEUE_URL, or the service of local mode)')
+    .option(
+      '--token <token>',
+      'your token (default: $WQ_TOKEN, $WORKQUEUE_ID_TOKEN); others here can see it, so prefer a file',
+    )
     .option('--token-file <file>', 'read your token from a file')
     .option('--json', 'print JSON, for programs')
 }
 
 /** @throws WorkQueueError `no_service`, `token_unreadable`, `bad_service_url`. */
 export async function connect(options: ConnectionOptions, env: NodeJS.ProcessEnv = process.env): Promise<Client> {
-  const url = options.url ?? nonEmpty(env['WQ_URL'])
-  const token = options.token ?? (await tokenFrom(options.tokenFile)) ?? nonEmpty(env['WQ_TOKEN'])
+  const url = options.url ?? firstOf(env, ADDRESSES)
+  const token = options.token ?? (await tokenFrom(options.tokenFile)) ?? firstOf(env, TOKENS)
   if (url !== undefined && token !== undefined) return createClient({ url, token })
   const local = await findLocalService()
   if (url === undefined) {
@@ -72,6 +79,6 @@ function sameAddress(left: string, right: string): boolean {
   return URL.canParse(right) && new URL(left).origin === new URL(right).origin
 }
 
-function nonEmpty(text: string | undefined): string | undefined {
-  return text === '' ? undefined : text
+function firstOf(env: NodeJS.ProcessEnv, names: readonly string[]): string | undefined {
+  return names.map((name) => env[name]).find(Boolean)
 }

@@ -15,16 +15,42 @@ export function phaseText({
   return resolution === null || resolution === phase ? phase : `${phase} (${printable(resolution)})`
 }
 
-/** One line on what the item waits for, or how it ended, and where to look. */
-export function progressText(item: ListedWorkItem): string {
-  const parts = [phaseText(item)]
-  for (const { message } of item.blockers) parts.push(printable(message))
-  if (item.last_error !== null && item.phase !== 'completed') {
-    const again = item.phase === 'active' ? `, attempt ${item.attempts + 1} follows` : ''
-    parts.push(`last error: ${printable(item.last_error.message)}${again}`)
+/**
+ * One line on what the item waits for, or how it ended, and where to look. What began just now needs no time beside that of
+ * the line. `said` is the same without any times.
+ */
+export function progressText(item: ListedWorkItem, now = new Date()): { readonly text: string; readonly said: string } {
+  const line = (blocker: (blocker: Blocker) => string) => {
+    const parts = [phaseText(item), ...item.blockers.map(blocker)]
+    if (item.phase === 'active' && item.attempts > 0) parts.push(`attempt ${item.attempts + 1} follows`)
+    const error = unsaidError(item)
+    if (error !== null && item.phase !== 'completed') parts.push(`last error: ${printable(error.message)}`)
+    return [...parts, ...item.links.map(({ url }) => printable(url))].join('  ')
   }
-  for (const { url } of item.links) parts.push(printable(url))
-  return parts.join('  ')
+  const dated = (blocker: Blocker) => {
+    const isNew = blocker.since !== null && now.getTime() - Date.parse(blocker.since) < NEW_MS
+    return blockerText(isNew ? { ...blocker, since: null } : blocker)
+  }
+  return { text: line(dated), said: line(({ message }) => printable(message)) }
+}
+
+const NEW_MS = 60_000
+
+type Blocker = ListedWorkItem['blockers'][number]
+
+/** `The pipeline is running. (up to CI, since 2026-03-02 10:00:00 UTC)` */
+function blockerText({ message, cleared_by, since }: Blocker, dim = (text: string) => text): string {
+  const from = since === null ? '' : `, since ${utcTime(since)}`
+  return `${printable(message)} ${dim(`(up to ${printable(cleared_by)}${from})`)}`
+}
+
+/** The last error, unless a blocker says it already. */
+function unsaidError({ last_error, blockers }: ListedWorkItem): ListedWorkItem['last_error'] {
+  return blockers.some(({ code }) => code === last_error?.code) ? null : last_error
+}
+
+function utcTime(iso: string): string {
+  return `${shortTime(iso)} UTC`
 }
 
 /** Everything, one fact a line. */
@@ -36,28 +62,27 @@ export function fullText(item: WorkItemView, colors: Colors): string[] {
     ['generation', String(item.generation)],
     ['identity', printable(item.dedup_key)],
     ['submitted by', printable(item.caller_identity)],
-    ['created', shortTime(item.created_at)],
-    ['updated', shortTime(item.updated_at)],
+    ['created', utcTime(item.created_at)],
+    ['updated', utcTime(item.updated_at)],
   ]
   if (item.attempts > 0) facts.push(['attempts', String(item.attempts)])
-  if (item.last_error) facts.push(['last error', printable(`${item.last_error.code}: ${item.last_error.message}`)])
-  if (item.retry_at) facts.push(['not before', shortTime(item.retry_at)])
+  const error = unsaidError(item)
+  if (error) facts.push(['last error', printable(`${error.code}: ${error.message}`)])
+  if (item.retry_at) facts.push(['not before', utcTime(item.retry_at)])
   for (const { name, url } of item.links) facts.push([printable(name).toLowerCase(), printable(url)])
   const lines = [colors.bold(printable(item.summary)), '']
   lines.push(...table(facts, (cell, column) => (column === 0 ? colors.dim(cell) : cell)))
   if (item.blockers.length > 0) lines.push('', colors.bold(item.phase === 'failed' ? 'Failed because' : 'Waits for'))
-  for (const { message, cleared_by, since } of item.blockers) {
-    const from = since === null ? '' : `, since ${shortTime(since)}`
-    lines.push(`  ${printable(message)} ${colors.dim(`(${printable(cleared_by)}${from})`)}`)
-  }
-  if (item.dimensions.length > 0) {
+  for (const blocker of item.blockers) lines.push(`  ${blockerText(blocker, colors.dim)}`)
+  // Nobody acts on what is over, whatever was still needed then.
+  if (item.phase === 'active' && item.dimensions.length > 0) {
     lines.push('', colors.bold('Dimensions'))
     const rows = item.dimensions.map(({ name, variant, status, pending_until, note }) => [
       `  ${variant === '' ? name : `${name}/${printable(variant)}`}`,
-      status === 'false' ? 'settled' : pending_until === null ? 'needed' : `after ${shortTime(pending_until)}`,
+      status === 'false' ? 'settled' : pending_until === null ? 'needed' : `after ${utcTime(pending_until)}`,
       printable(note ?? ''),
     ])
     lines.push(...table(rows, (cell, column) => (column === 2 ? colors.dim(cell) : cell)))
   }
-  return lines
+  return lines.map((line) => line.trimEnd())
 }

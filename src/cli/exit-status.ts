@@ -29,6 +29,9 @@ type Ending = keyof typeof EXIT_STATUS
 const ENDING_BY_CODE: Readonly<Record<string, Ending>> = {
   input_unreadable: 'usage',
   input_malformed: 'usage',
+  input_unsupported: 'usage',
+  input_outdated: 'usage',
+  git_unavailable: 'usage',
   bad_usage: 'usage',
   no_service: 'usage',
   bad_service_url: 'usage',
@@ -45,6 +48,7 @@ const ENDING_BY_CODE: Readonly<Record<string, Ending>> = {
   migration_failed: 'unavailable',
   embedded_postgres_unavailable: 'unavailable',
   webhook_not_connected: 'unavailable',
+  identity_provider_unavailable: 'unavailable',
   unavailable: 'unavailable',
   busy: 'unavailable',
   port_in_use: 'unavailable',

@@ -8,6 +8,7 @@ import { Command, CommanderError } from 'commander'
 import { z } from 'zod'
 import { registerCancelCommand } from './cancel.ts'
 import { EXIT_STATUS } from './exit-status.ts'
+import { registerInspectCommand } from './inspect.ts'
 import { registerListCommand } from './list.ts'
 import { createOutput } from './output.ts'
 import { registerQueueCommand } from './queue.ts'
@@ -35,6 +36,7 @@ out, 6 something cannot be reached, 7 no valid token or no right, 8 refused, 9 n
 
 program.commandsGroup('Work items:')
 registerSubmitCommand(program)
+registerInspectCommand(program)
 registerWatchCommand(program)
 registerListCommand(program)
 registerShowCommand(program)

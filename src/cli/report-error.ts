@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import { WorkQueueError } from '../lib/errors.ts'
+import type { Finding } from '../lib/finding.ts'
 import { exitStatusOf } from './exit-status.ts'
 import { type Output, printable } from './output.ts'
 
@@ -25,11 +26,11 @@ export function reportError(error: unknown, output: Output, json: boolean): numb
   }
   const { red, dim } = output.errorColors
   if (findings.length > 0) {
-    output.complain(`${red('error:')} ${HEADLINES[code] ?? printable(message)}`)
-    for (const finding of findings)
-      output.complain(`  ${dim(printable(finding.path || '/'))}  ${printable(finding.message)}`)
+    reportFindings(HEADLINES[code] ?? printable(message), findings, output)
   } else {
-    output.complain(`${red('error:')} ${printable(message)}`)
+    const [first = '', ...rest] = message.split('\n').map(printable)
+    output.complain(`${red('error:')} ${first}`)
+    for (const line of rest) output.complain(`  ${line}`)
   }
   if (status === 1) {
     if (requestId) output.complain(dim(`The service logged it as request ${requestId}.`))
@@ -37,6 +38,12 @@ export function reportError(error: unknown, output: Output, json: boolean): numb
     else if (code === 'unexpected_error') output.complain(dim('Set WQ_DEBUG=1 to see where it came from.'))
   }
   return status
+}
+
+export function reportFindings(headline: string, findings: readonly Finding[], output: Output): void {
+  const { red, dim } = output.errorColors
+  output.complain(`${red('error:')} ${headline}`)
+  for (const { path, message } of findings) output.complain(`  ${dim(printable(path || '/'))}  ${printable(message)}`)
 }
 
 /** Where the message of the error would only repeat the findings below it. */

@@ -68,9 +68,9 @@ export async function watchWorkItem(
     })
     if (item !== null) {
       outageSince = null
-      const text = json ? JSON.stringify(item) : progressText(item)
-      if (text !== shown) output.print(json ? text : lineOf(item, output))
-      shown = text
+      const said = json ? JSON.stringify(item) : progressText(item).said
+      if (said !== shown) output.print(json ? said : lineOf(item, output))
+      shown = said
       if (item.phase !== 'active') return STATUS_OF_PHASE[item.phase]
     }
     if (timeout !== undefined && performance.now() - startedAt + interval > timeout) {
@@ -91,7 +91,7 @@ const STATUS_OF_PHASE = {
 
 function lineOf(item: WorkItemView, { colors }: Output): string {
   const time = new Date().toTimeString().slice(0, 8)
-  const text = progressText(item)
+  const { text } = progressText(item)
   const phase = text.slice(0, text.indexOf('  ') === -1 ? text.length : text.indexOf('  '))
   return `${colors.dim(time)}  ${colorOfPhase(colors, item.phase)(phase)}${text.slice(phase.length)}`
 }

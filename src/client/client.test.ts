@@ -65,6 +65,17 @@ describe('the client, against the API', () => {
     expect((await client.deadEvents()).events).toEqual([])
   })
 
+  test('asks what a submission would do, findings included', async () => {
+    const { api, url } = await startApi()
+    const client = createClient({ url, token: api.tokens.all.token })
+    expect(await client.inspect(aNote)).toMatchObject({ outcome: 'created', findings: [] })
+    expect(await client.inspect({ item_type: 'note' })).toMatchObject({
+      outcome: null,
+      findings: [{ path: '/name' }, { path: '/text' }],
+    })
+    expect(await refusalOf(client.inspect('x'.repeat(9_000_000)))).toMatchObject({ code: 'payload_too_large' })
+  })
+
   test('hands on what the service refuses, findings and request id included', async () => {
     const { api, url } = await startApi()
     const client = createClient({ url, token: api.tokens.all.token })

@@ -5,6 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { z } from 'zod'
+import { type Inspection, inspectionSchema } from '../contract/inspection.ts'
 import { PROBLEM_MEDIA_TYPE, problemSchema } from '../contract/problem.ts'
 import {
   type DeadEvents,
@@ -32,6 +33,8 @@ import { ApiProblem, notTheService, serviceTimeout, serviceUnreachable } from '.
 export interface Client {
   readonly url: string
   submit(submission: unknown): Promise<SubmitAnswer>
+  /** What submitting it would do; nothing is written, and findings are an answer. */
+  inspect(submission: unknown): Promise<Inspection>
   list(query?: ListQuery): Promise<ListAnswer>
   get(id: string): Promise<WorkItemView>
   retry(id: string): Promise<WorkItemCore>
@@ -107,6 +110,10 @@ export function createClient(options: ClientOptions): Client {
       refuseOversize(submission)
       return call('POST', '/work-items', submitAnswerSchema, submission)
     },
+    async inspect(submission) {
+      refuseOversize(submission)
+      return call('POST', '/inspect', inspectionSchema, submission)
+    },
     list: (query = {}) => read(`/work-items${queryString(query)}`, listAnswerSchema),
     get: (id) => read(`/work-items/${encodeURIComponent(id)}`, workItemSchema),
     retry: (id) => call('POST', `/work-items/${encodeURIComponent(id)}/retry`, workItemCoreSchema),
@@ -118,13 +125,17 @@ export function createClient(options: ClientOptions): Client {
   }
 }
 
-/** The service hangs up on a body that is too large, and a client that is still sending would only see that. */
-function refuseOversize(submission: unknown): void {
+/**
+ * The service hangs up on a body that is too large, and a client that is still sending would only see that.
+ * @throws WorkQueueError `payload_too_large`.
+ */
+export function refuseOversize(submission: unknown): void {
   const bytes = Buffer.byteLength(JSON.stringify(submission))
   if (bytes <= MAX_SUBMISSION_BYTES) return
   throw new WorkQueueError(
     'payload_too_large',
-    `The submission is ${bytes} bytes as JSON, and the service takes at most ${MAX_SUBMISSION_BYTES}; split the change.`,
+    `The submission is ${bytes} bytes as JSON, and the service takes at most ${MAX_SUBMISSION_BYTES}. Split the ` +
+      'change into several submissions, each with a source branch of its own, or leave out the largest files.',
   )
 }
 

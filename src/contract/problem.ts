@@ -6,7 +6,7 @@ import { z } from 'zod'
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json'
 
-const findingSchema = z
+export const findingSchema = z
   .object({
     code: z.string().describe('Stable name of what is wrong.'),
     path: z.string().describe('JSON pointer to the place in what was sent; empty for the whole of it.'),

@@ -60,11 +60,11 @@ export const workItemSchema = z
   .object({ ...core, ...presentation, dimensions: z.array(dimensionSchema) })
   .meta({ id: 'WorkItem' })
 
+export const outcomeSchema = z.enum(['created', 'unchanged', 'updated', 'retried'])
+
 export const submitAnswerSchema = z
   .object({
-    outcome: z
-      .enum(['created', 'unchanged', 'updated', 'retried'])
-      .describe('What the submission did; unchanged means that it was already known exactly so.'),
+    outcome: outcomeSchema.describe('What the submission did; unchanged means that it was already known exactly so.'),
     work_item: workItemCoreSchema,
   })
   .meta({ id: 'SubmitAnswer' })

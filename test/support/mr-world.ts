@@ -1,12 +1,11 @@
 /**
  * One item type `mr` against a real database and the sandbox GitLab, worked on one claim at a time, so that a test sees
- * every step. GitLab's clock and the items' wake-ups move only when the test says so; calls to GitLab can be made to fail
- * in the three ways that matter: refused, done with the answer lost, and stopped before they began.
+ * every step. GitLab's clock and the items' wake-ups move only when the test says so; calls to GitLab go wrong on demand
+ * (gitlab-faults.ts).
  */
 import type { NewProject } from '../../sandbox/gitlab/projects.ts'
 import { startTestServer, type TestServer } from '../../sandbox/gitlab/test-server.ts'
 import { createGitLab } from '../../src/gitlab/create-gitlab.ts'
-import { GitLabError } from '../../src/gitlab/errors.ts'
 import type { GitLab } from '../../src/gitlab/port.ts'
 import { mrConfigSchema } from '../../src/item-types/mr/config.ts'
 import type { MrDetail } from '../../src/item-types/mr/detail.ts'
@@ -21,12 +20,11 @@ import { processWorkItem } from '../../src/queue/processing-loop.ts'
 import { createReadObservations } from '../../src/queue/sql/read-observations.ts'
 import type { WorkQueue } from '../../src/queue/work-queue.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
+import { createFaultyGitLab, type FaultPlans, type GitLabMethod } from './gitlab-faults.ts'
 import { createRecordedAudit } from './recorded-audit.ts'
 import { claimItem } from './statements.ts'
 
-export type GitLabMethod = keyof GitLab
-
-export interface MrWorld {
+export interface MrWorld extends FaultPlans {
   readonly server: TestServer
   readonly database: TestDatabase
   readonly queue: WorkQueue
@@ -43,14 +41,12 @@ export interface MrWorld {
   /** `later` until the item is terminal; gives up after a while, so that a test fails instead of hanging. */
   workToTheEnd(id: string): Promise<void>
   look(id: string): Promise<Snapshot<MrDetail>>
-  /** The next call of this method fails with this error, and does nothing. */
-  refuse(method: GitLabMethod, error: Error): void
-  /** The next call of this method is made, but its answer never arrives. */
-  loseAnswer(method: GitLabMethod): void
-  /** Before the next call of this method the process stops: no call of that run may reach GitLab. */
-  stopBefore(method: GitLabMethod): void
-  /** The next call of this method answers this instead of GitLab. */
-  answer(method: GitLabMethod, value: unknown): void
+  /** The item's merge request, as GitLab's API shows it. */
+  mergeRequestOf(id: string): Promise<Record<string, unknown>>
+  /** The commit at the head of a branch, as GitLab's API shows it; null when there is no such branch. */
+  headOf(branch: string): Promise<Record<string, unknown> | null>
+  /** The bytes of a file on a branch; null when there is none. */
+  contentOf(branch: string, path: string): Promise<Buffer | null>
   remove(): Promise<void>
 }
 
@@ -64,11 +60,30 @@ export interface MrWorldOptions {
   readonly project?: Readonly<Record<string, unknown>>
 }
 
+/** What GitLab holds, asked past the service. */
+function createViews(server: TestServer, look: MrWorld['look']) {
+  return {
+    async mergeRequestOf(id: string) {
+      const { detail } = await look(id)
+      return (await server.call('GET', `/merge_requests/${detail.mrIid}`)).json
+    },
+    async headOf(branch: string) {
+      const answer = await server.call('GET', `/repository/branches/${encodeURIComponent(branch)}`)
+      return answer.status === 200 ? (answer.json['commit'] as Record<string, unknown>) : null
+    },
+    async contentOf(branch: string, path: string) {
+      const query = `raw?ref=${encodeURIComponent(branch)}`
+      const answer = await server.call('GET', `/repository/files/${encodeURIComponent(path)}/${query}`)
+      return answer.status === 200 ? answer.bytes : null
+    },
+  }
+}
+
 export async function createMrWorld({ files, project = {} }: MrWorldOptions = {}): Promise<MrWorld> {
   const database = await createTestDatabase()
   const server = await startTestServer({ ...(files === undefined ? {} : { files }) })
   const real = createGitLab({ url: server.url, token: `token-of-${BOT}`, timeoutMs: 10_000 })
-  const faults = createFaults(real)
+  const faults = createFaultyGitLab(real)
   const mrConfig = mrConfigSchema.parse({
     projects: [{ path: server.project.pathWithNamespace, ...project }],
   })
@@ -124,10 +139,8 @@ export async function createMrWorld({ files, project = {} }: MrWorldOptions = {}
     queue,
     gitlab: faults.gitlab,
     calls: faults.calls,
-    refuse: faults.refuse,
-    loseAnswer: faults.loseAnswer,
-    stopBefore: faults.stopBefore,
-    answer: faults.answer,
+    ...faults.plans,
+    ...createViews(server, look),
     work,
     later,
     look,
@@ -140,7 +153,7 @@ export async function createMrWorld({ files, project = {} }: MrWorldOptions = {}
         file_actions: [{ action: 'create', file_path: 'docs/note.md', content: 'A note.\n' }],
         ...given,
       }
-      return (await queue.submit('mr', body, 'tester')).item.id
+      return (await queue.submit('mr', body, 'tester', () => true)).item.id
     },
     async workToTheEnd(id) {
       await work(id)
@@ -154,47 +167,6 @@ export async function createMrWorld({ files, project = {} }: MrWorldOptions = {}
       leases.stop()
       await server.remove()
       await database.drop()
-    },
-  }
-}
-
-type Fault =
-  | { readonly kind: 'refuse'; readonly error: Error }
-  | { readonly kind: 'lose' | 'stop' }
-  | { readonly kind: 'answer'; readonly value: unknown }
-
-function createFaults(real: GitLab) {
-  const planned = new Map<GitLabMethod, Fault>()
-  const calls: GitLabMethod[] = []
-  let stopping = new AbortController()
-
-  async function call(method: GitLabMethod, args: unknown[]): Promise<unknown> {
-    const fault = planned.get(method)
-    planned.delete(method)
-    if (fault?.kind === 'refuse') throw fault.error
-    if (fault?.kind === 'answer') return fault.value
-    if (fault?.kind === 'stop') stopping.abort()
-    calls.push(method)
-    const answer = await (real[method] as (...given: unknown[]) => Promise<unknown>)(...args)
-    if (fault?.kind !== 'lose') return answer
-    throw new GitLabError('gitlab_timeout', 'GitLab did not answer in time', { failure: 'transient' })
-  }
-
-  return {
-    calls,
-    gitlab: new Proxy(real, {
-      get:
-        (_target, method: GitLabMethod) =>
-        (...args: unknown[]) =>
-          call(method, args),
-    }),
-    refuse: (method: GitLabMethod, error: Error) => void planned.set(method, { kind: 'refuse', error }),
-    loseAnswer: (method: GitLabMethod) => void planned.set(method, { kind: 'lose' }),
-    stopBefore: (method: GitLabMethod) => void planned.set(method, { kind: 'stop' }),
-    answer: (method: GitLabMethod, value: unknown) => void planned.set(method, { kind: 'answer', value }),
-    nextSignal() {
-      if (stopping.signal.aborted) stopping = new AbortController()
-      return stopping.signal
     },
   }
 }

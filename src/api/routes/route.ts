@@ -34,7 +34,10 @@ interface Answer<S extends ZodType> {
 }
 
 /** Any operation under /api that needs a token may answer with these. */
-const ALWAYS = ['invalid_request', 'unauthenticated', 'permission_denied', 'database_unavailable'] as const
+const ALWAYS = [
+  ...(['invalid_request', 'unauthenticated', 'permission_denied'] as const),
+  ...(['identity_provider_unavailable', 'database_unavailable'] as const),
+]
 
 /** For `schema.response`: what an operation behind a token may be refused with, besides what all of them may. */
 export function problemResponses(...codes: ProblemCode[]): Record<number, ProblemResponse> {

@@ -72,4 +72,3 @@ export const mrConfigSchema = z.strictObject({
 
 export type MrConfig = z.infer<typeof mrConfigSchema>
 export type MrProjectConfig = MrConfig['projects'][number]
-export type PipelinePolicy = MrProjectConfig['pipeline']

@@ -25,6 +25,7 @@ describe('a submission', () => {
       auto_merge: false,
       squash: false,
       remove_source_branch: true,
+      force_overwrite: false,
     })
   })
 

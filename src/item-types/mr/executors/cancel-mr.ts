@@ -2,9 +2,10 @@
 import type { ExecutorResult } from '../../../queue/item-type.ts'
 import { type Action, createExecutor, type MrServices, SUCCEEDED } from './context.ts'
 import { closeAndCleanUp, finishMerged } from './ending.ts'
+import { requireProject, withRights } from './project.ts'
 
 export function createCancelMr(services: MrServices) {
-  return createExecutor(services, cancelMr)
+  return createExecutor(services, (action) => withRights(action, () => cancelMr(action)))
 }
 
 async function cancelMr(action: Action): Promise<ExecutorResult> {
@@ -17,9 +18,14 @@ async function cancelMr(action: Action): Promise<ExecutorResult> {
   return SUCCEEDED
 }
 
-/** null: nothing was ever written, because the project was never found. */
-async function findProjectId({ services, draft, context }: Action): Promise<number | null> {
-  if (draft.detail.projectId !== null) return draft.detail.projectId
+/** null: nothing was ever written, because the project was never found. @throws WorkQueueError `project_lost`. */
+async function findProjectId(action: Action): Promise<number | null> {
+  const { services, draft, context } = action
+  if (draft.detail.projectId !== null) {
+    // Everything in a project that cannot be seen reads as gone, and would be called cancelled.
+    await requireProject(action, draft.detail.projectId)
+    return draft.detail.projectId
+  }
   const project = await services.gitlab.getProject(draft.detail.project, context)
   return project?.id ?? null
 }

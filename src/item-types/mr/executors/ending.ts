@@ -53,6 +53,12 @@ export async function closeAndCleanUp(
   }
   if (mergeRequest?.state === 'merged') return mergeRequest
   if (mergeRequest !== null) observe(draft, mergeRequest)
-  if (isOurs) await gitlab.deleteBranch(projectId, sourceBranch, context)
+  if (isOurs) await deleteIfStill(branch.sha)
   return null
+
+  /** Read once more, right before: what somebody pushed meanwhile stays, and so does a branch that was protected since. */
+  async function deleteIfStill(sha: string): Promise<void> {
+    const now = await gitlab.getBranch(projectId, sourceBranch, context)
+    if (now?.sha === sha && !now.protected) await gitlab.deleteBranch(projectId, sourceBranch, context)
+  }
 }

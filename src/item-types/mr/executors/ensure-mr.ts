@@ -5,6 +5,7 @@
  */
 import type { GitLabMergeRequest } from '../../../gitlab/port.ts'
 import type { ExecutorResult } from '../../../queue/item-type.ts'
+import type { MrDetail } from '../detail.ts'
 import { NEEDS_DASHBOARD_LINK, NEEDS_EMPTY_CHECK, NEEDS_MR, NEEDS_RECONCILE } from '../dimensions.ts'
 import { commitHashOf } from '../identity.ts'
 import { touchedPaths } from '../inspection/file-rules.ts'
@@ -20,18 +21,20 @@ import {
 } from './context.ts'
 import { closeAndCleanUp, finishMerged, observe } from './ending.ts'
 import { ensureMergeRequest } from './merge-request.ts'
-import { findTarget, type Target } from './project.ts'
-import { writeSourceBranch } from './source-branch.ts'
+import { createFindPipelineFiles, type FindPipelineFiles } from './pipeline-files.ts'
+import { findTarget, type Target, withRights } from './project.ts'
+import { type BranchOutcome, writeSourceBranch } from './source-branch.ts'
 
 export function createEnsureMr(services: MrServices) {
-  return createExecutor(services, ensureMr)
+  const findPipelineFiles = createFindPipelineFiles(services)
+  return createExecutor(services, (action) => withRights(action, () => ensureMr(action, findPipelineFiles)))
 }
 
-async function ensureMr(action: Action): Promise<ExecutorResult> {
+async function ensureMr(action: Action, findPipelineFiles: FindPipelineFiles): Promise<ExecutorResult> {
   const { services, draft, context } = action
   const { detail } = draft
   const content = await services.readContent(draft.item.id)
-  const target = await inspectAgain(action, content)
+  const target = await inspectAgain(action, content, findPipelineFiles)
   detail.projectId = target.project.id
   detail.resolvedTarget = target.branch.name
 
@@ -49,23 +52,35 @@ async function ensureMr(action: Action): Promise<ExecutorResult> {
 
   detail.needsReview = services.inspector.needsReview(content)
   const [writtenBefore, contentBefore] = [detail.writtenSha, detail.writtenHash]
-  const state = await writeSourceBranch(action, { content, target, hasOpenMergeRequest: own?.state === 'opened' })
+  const hasOpenMergeRequest = own?.state === 'opened'
+  const { state, takenBack } = await writeSourceBranch(action, { content, target, hasOpenMergeRequest })
   if (state === 'nothing_to_change') return finishWithoutChange(action, target, own)
 
   const mergeRequest = await ensureMergeRequest(action, content, target, own?.state === 'merged' ? null : own)
   observe(draft, mergeRequest)
   const stillConflicts = detail.rebuildWanted && detail.writtenSha === writtenBefore
   detail.rebuildWanted = false
-  draft.settle(
-    NEEDS_MR,
-    state === 'taken_over' ? { note: 'somebody else pushed to the branch; their commits stay' } : {},
-  )
+  draft.settle(NEEDS_MR, noteOf(detail, state, takenBack))
   setExpiry(action, detail.writtenHash !== contentBefore)
   draft.need(NEEDS_EMPTY_CHECK, { deferMs: services.config.empty_check_interval })
   if (services.inspector.policyOf(content.project)?.note) draft.need(NEEDS_DASHBOARD_LINK)
   // The target has not moved since the last rebuild: looking at once would only find the same conflict again.
   draft.need(NEEDS_RECONCILE, stillConflicts ? { deferMs: services.config.reconcile_interval } : {})
   return SUCCEEDED
+}
+
+const MAX_PATHS_IN_NOTE = 5
+
+/** What a person should know of this write, if anything. */
+function noteOf(detail: MrDetail, state: BranchOutcome['state'], takenBack: readonly string[]): { note?: string } {
+  if (state === 'taken_over') {
+    const unwritten = detail.writtenSha === null ? ', so what was submitted last is not written' : ''
+    return { note: `somebody else pushed to the branch; their commits stay${unwritten}` }
+  }
+  if (takenBack.length === 0) return {}
+  const more = takenBack.length > MAX_PATHS_IN_NOTE ? ` and ${takenBack.length - MAX_PATHS_IN_NOTE} more` : ''
+  const paths = takenBack.slice(0, MAX_PATHS_IN_NOTE).join(', ')
+  return { note: `the rebuild takes back what others have changed in the target meanwhile: ${paths}${more}` }
 }
 
 /** Counted from the first write, and again from each new life and each change of the files. */
@@ -80,16 +95,20 @@ function setExpiry({ services, draft, context }: Action, isNewContent: boolean):
 }
 
 /** The configuration and the project may have changed since the submission was accepted. */
-async function inspectAgain(action: Action, content: MrSubmission): Promise<Target> {
+async function inspectAgain(
+  action: Action,
+  content: MrSubmission,
+  findPipelineFiles: FindPipelineFiles,
+): Promise<Target> {
   const { inspector } = action.services
   await refuseUnlessAllowed(action.services, content)
   const policy = inspector.policyOf(content.project)
   if (policy === null) refuse('project_not_configured', 'The service is not set up for this project.')
   const target = await findTarget(action, policy, content)
-  const ciConfig = target.project.ciConfigPath?.toLowerCase()
   const paths = content.file_actions.flatMap(touchedPaths).map(({ path }) => path)
-  if (paths.some((path) => path.toLowerCase() === ciConfig)) {
-    refuse('path_blocked', `The path ${ciConfig} defines the project's pipelines; it must be changed by a person.`)
+  const [first] = await findPipelineFiles(target, paths, action.context)
+  if (first !== undefined) {
+    refuse('path_blocked', `The path ${first} defines the project's pipelines; it must be changed by a person.`)
   }
   return target
 }

@@ -35,25 +35,6 @@ function submit(given: Readonly<Record<string, unknown>> = {}): Promise<string> 
   return world.submit({ source_branch: branch, file_actions, ...given })
 }
 
-async function mergeRequest(id: string): Promise<Record<string, unknown>> {
-  const { detail } = await world.look(id)
-  return (await world.server.call('GET', `/merge_requests/${detail.mrIid}`)).json
-}
-
-async function head(name: string): Promise<Record<string, unknown> | null> {
-  const answer = await world.server.call('GET', `/repository/branches/${encodeURIComponent(name)}`)
-  return answer.status === 200 ? (answer.json['commit'] as Record<string, unknown>) : null
-}
-
-async function content(ref: string, path: string): Promise<Buffer | null> {
-  const answer = await world.server.call('GET', `/repository/files/${encodeURIComponent(path)}/raw?ref=${ref}`)
-  return answer.status === 200 ? answer.bytes : null
-}
-
-async function mergeRequestsOf(source: string): Promise<readonly Record<string, unknown>[]> {
-  return (await world.server.call('GET', `/merge_requests?source_branch=${encodeURIComponent(source)}`)).list
-}
-
 /** A person's own commit on top of the branch. */
 function pushAsPerson(files: Readonly<Record<string, string>>, name = branch): Promise<string> {
   return world.server.commit(name, files)
@@ -76,7 +57,7 @@ describe('from submission to merge', () => {
       ],
     })
     await world.work(id)
-    expect(await head(branch)).toMatchObject({ title: 'Rework the sources' })
+    expect(await world.headOf(branch)).toMatchObject({ title: 'Rework the sources' })
     const { json } = await world.server.call('GET', `/repository/compare?from=main&to=${encodeURIComponent(branch)}`)
     expect(json['commits']).toHaveLength(1)
 
@@ -94,19 +75,19 @@ describe('from submission to merge', () => {
       ]),
     )
     expect(files.join()).not.toMatch(/src\/(gone|old)\.txt/)
-    expect(await content('main', 'new/logo.png')).toEqual(BINARY)
-    expect(String(await content('main', 'src/a.txt'))).toBe('a, updated\n')
-    expect(String(await content('main', 'README.md'))).toBe('# Better widgets\n')
-    expect(String(await content('main', 'src/moved.txt'))).toBe('old\n')
+    expect(await world.contentOf('main', 'new/logo.png')).toEqual(BINARY)
+    expect(String(await world.contentOf('main', 'src/a.txt'))).toBe('a, updated\n')
+    expect(String(await world.contentOf('main', 'README.md'))).toBe('# Better widgets\n')
+    expect(String(await world.contentOf('main', 'src/moved.txt'))).toBe('old\n')
     await world.server.pass(1_000)
-    expect(await head(branch)).toBeNull()
+    expect(await world.headOf(branch)).toBeNull()
   })
 
   test('records what it merged', async () => {
     const id = await submit({ auto_merge: true })
     await world.workToTheEnd(id)
     const { detail } = await world.look(id)
-    const merged = await mergeRequest(id)
+    const merged = await world.mergeRequestOf(id)
     expect(detail.mergeCommitSha).toBe(merged['merge_commit_sha'])
     expect(detail.mergedAt?.toISOString()).toBe(merged['merged_at'])
     expect(detail.webUrl).toBe(merged['web_url'])
@@ -139,25 +120,25 @@ describe('a submission that comes again', () => {
   test('with other content updates the same merge request, with one commit on the branch', async () => {
     const id = await submit()
     await world.work(id)
-    const before = await mergeRequest(id)
+    const before = await world.mergeRequestOf(id)
     const again = await submit({ file_actions: [{ action: 'create', file_path: file, content: 'Another.\n' }] })
     await world.work(id)
     await world.server.pass(1_000)
     expect(again).toBe(id)
-    expect(await mergeRequest(id)).toMatchObject({ iid: before['iid'], state: 'opened' })
+    expect(await world.mergeRequestOf(id)).toMatchObject({ iid: before['iid'], state: 'opened' })
     const { json } = await world.server.call('GET', `/repository/compare?from=main&to=${encodeURIComponent(branch)}`)
     expect(json['commits']).toHaveLength(1)
-    expect(String(await content(encodeURIComponent(branch), file))).toBe('Another.\n')
+    expect(String(await world.contentOf(branch, file))).toBe('Another.\n')
   })
 
   test('with another title corrects the merge request and makes no commit', async () => {
     const id = await submit({ commit_message: 'Fixed' })
     await world.work(id)
-    const before = await head(branch)
+    const before = await world.headOf(branch)
     await submit({ commit_message: 'Fixed', title: 'A better title', labels: ['docs'] })
     await world.work(id)
-    expect(await head(branch)).toMatchObject({ id: before?.['id'] })
-    expect(await mergeRequest(id)).toMatchObject({ title: 'A better title', labels: ['docs'] })
+    expect(await world.headOf(branch)).toMatchObject({ id: before?.['id'] })
+    expect(await world.mergeRequestOf(id)).toMatchObject({ title: 'A better title', labels: ['docs'] })
   })
 
   test('keeps the labels that people added', async () => {
@@ -167,7 +148,7 @@ describe('a submission that comes again', () => {
     await world.server.call('PUT', `/merge_requests/${detail.mrIid}`, { add_labels: 'hold' })
     await submit({ labels: ['docs'] })
     await world.work(id)
-    expect(await mergeRequest(id)).toMatchObject({ labels: ['docs', 'hold'] })
+    expect(await world.mergeRequestOf(id)).toMatchObject({ labels: ['docs', 'hold'] })
   })
 
   test.each([true, false])(
@@ -184,7 +165,7 @@ describe('a submission that comes again', () => {
       const { item, detail } = await world.look(second)
       expect(item).toMatchObject({ generation: 2, phase: 'completed', resolution: 'merged' })
       expect(detail.mrIid).not.toBe((await world.look(first)).detail.mrIid)
-      expect(String(await content('main', file))).toBe('Second life.\n')
+      expect(String(await world.contentOf('main', file))).toBe('Second life.\n')
     },
   )
 
@@ -199,7 +180,7 @@ describe('a submission that comes again', () => {
     const after = await world.look(id)
     expect(after.item).toMatchObject({ phase: 'completed', resolution: 'merged' })
     expect(after.detail.mrIid).not.toBe(detail.mrIid)
-    expect(String(await content('main', file))).toBe('More.\n')
+    expect(String(await world.contentOf('main', file))).toBe('More.\n')
   })
 })
 
@@ -208,7 +189,7 @@ describe('a change that is no change', () => {
     const id = await submit({ file_actions: [{ action: 'upsert', file_path: 'bin/run', content: '#!/bin/sh\n' }] })
     await world.work(id)
     expect((await world.look(id)).item).toMatchObject({ phase: 'completed', resolution: 'empty' })
-    expect(await head(branch)).toBeNull()
+    expect(await world.headOf(branch)).toBeNull()
   })
 
   test('closes its merge request when the target catches up with a rebuild', async () => {
@@ -223,133 +204,8 @@ describe('a change that is no change', () => {
     await world.queue.retry(id, 'tester')
     await world.later(id)
     expect((await world.look(id)).item).toMatchObject({ phase: 'completed', resolution: 'empty' })
-    expect(await mergeRequest(id)).toMatchObject({ state: 'closed' })
-    expect(await head(branch)).toBeNull()
-  })
-})
-
-describe('a target that moves', () => {
-  test('into a conflict leads to a rebuilt branch and a merge', async () => {
-    await pushAsPerson({ [file]: 'first\n' }, 'main')
-    const id = await submit({
-      auto_merge: true,
-      file_actions: [{ action: 'update', file_path: file, content: 'wanted\n' }],
-    })
-    await world.work(id)
-    const before = await head(branch)
-    await pushAsPerson({ [file]: 'a person was faster\n' }, 'main')
-    await world.workToTheEnd(id)
-    const { item, detail } = await world.look(id)
-    expect(item).toMatchObject({ phase: 'completed', resolution: 'merged' })
-    expect(detail.writtenSha).not.toBe(before?.['id'])
-    expect(await mergeRequestsOf(branch)).toHaveLength(1)
-    expect(String(await content('main', file))).toBe('wanted\n')
-  })
-
-  test('is not built upon again while it stands where it was, and not looked at in a loop', async () => {
-    const id = await submit()
-    await world.work(id)
-    const before = await head(branch)
-    await world.database.db
-      .updateTable('mr_details')
-      .set({ rebuild_wanted: true })
-      .where('work_item_id', '=', id)
-      .execute()
-    await world.queue.retry(id, 'tester')
-    await world.later(id)
-    expect(await head(branch)).toMatchObject({ id: before?.['id'] })
-    const { detail, dimensions, now } = await world.look(id)
-    expect(detail.rebuildWanted).toBe(false)
-    const next = dimensions.find(({ dimension }) => dimension === 'needs_reconcile')
-    expect(Number(next?.pendingUntil) - now.getTime()).toBeGreaterThan(60_000)
-  })
-})
-
-describe("somebody else's work", () => {
-  test('on a branch of that name is not touched', async () => {
-    const theirs = await pushAsPerson({ [file]: 'theirs\n' })
-    const id = await submit()
-    await world.work(id)
-    expect((await world.look(id)).item).toMatchObject({ phase: 'failed', lastError: { code: 'branch_not_owned' } })
-    expect(await head(branch)).toMatchObject({ id: theirs })
-  })
-
-  test("on top of the service's commit is neither overwritten nor merged", async () => {
-    const id = await submit({ auto_merge: true })
-    await world.work(id)
-    const theirs = await pushAsPerson({ 'docs/theirs.md': 'theirs\n' })
-    await world.later(id, 10_000)
-    await submit({ auto_merge: true, file_actions: [{ action: 'create', file_path: file, content: 'Newer.\n' }] })
-    await world.later(id, 10_000)
-    await world.later(id, 10_000)
-    expect(await head(branch)).toMatchObject({ id: theirs })
-    expect((await world.look(id)).item.phase).toBe('active')
-    expect((await world.queue.get(id)).presentation.blockers).toMatchObject([{ code: 'foreign_commits' }])
-  })
-
-  test('a merge request closed by a person ends the item; a retry opens it again', async () => {
-    const id = await submit()
-    await world.work(id)
-    const { detail } = await world.look(id)
-    await world.server.call('PUT', `/merge_requests/${detail.mrIid}`, { state_event: 'close' })
-    await world.later(id)
-    expect((await world.look(id)).item).toMatchObject({ phase: 'cancelled', resolution: 'closed' })
-    await world.queue.retry(id, 'tester')
-    await world.work(id)
-    expect(await mergeRequest(id)).toMatchObject({ iid: detail.mrIid, state: 'opened' })
-    expect((await world.look(id)).item.phase).toBe('active')
-  })
-
-  test('a branch deleted by a person ends the item; a retry makes it again', async () => {
-    const id = await submit()
-    await world.work(id)
-    await world.server.call('DELETE', `/repository/branches/${encodeURIComponent(branch)}`)
-    await world.later(id)
-    expect((await world.look(id)).item).toMatchObject({ phase: 'cancelled', resolution: 'closed' })
-    await world.queue.retry(id, 'tester')
-    await world.work(id)
-    expect(await head(branch)).not.toBeNull()
-    expect(await mergeRequest(id)).toMatchObject({ state: 'opened' })
-  })
-})
-
-describe('what the target tree forbids', () => {
-  test.each<[string, object, string]>([
-    ['a directory', { action: 'delete', file_path: 'src' }, 'not_a_file'],
-    ['a path through a file', { action: 'create', file_path: 'README.md/x', content: '' }, 'not_a_file'],
-    ['a create of what exists', { action: 'create', file_path: 'README.md', content: 'x' }, 'file_exists'],
-    ['an update of what is missing', { action: 'update', file_path: 'nowhere/x', content: 'x' }, 'file_missing'],
-    ['a move from nowhere', { action: 'move', file_path: 'y', previous_path: 'nowhere' }, 'file_missing'],
-  ])('%s fails the item with %s', async (_title, action, code) => {
-    const id = await submit({ file_actions: [action] })
-    await world.work(id)
-    expect((await world.look(id)).item).toMatchObject({ phase: 'failed', lastError: { code } })
-    expect(await head(branch)).toBeNull()
-  })
-
-  test('a protected source branch fails the item', async () => {
-    branch = 'person/protected'
-    await pushAsPerson({ [file]: 'theirs\n' })
-    await world.server.call('POST', '/protected_branches', { name: branch })
-    const id = await submit()
-    await world.work(id)
-    expect((await world.look(id)).item).toMatchObject({
-      phase: 'failed',
-      lastError: { code: 'source_branch_protected' },
-    })
-  })
-
-  test('a target that the project does not list fails the item', async () => {
-    await pushAsPerson({ [file]: 'x\n' }, 'person/other-target')
-    const id = await submit({ target_branch: 'person/other-target' })
-    await world.work(id)
-    expect((await world.look(id)).item).toMatchObject({ lastError: { code: 'target_branch_not_allowed' } })
-  })
-
-  test('a user that GitLab does not know fails the item', async () => {
-    const id = await submit({ reviewers: ['nobody-here'] })
-    await world.work(id)
-    expect((await world.look(id)).item).toMatchObject({ phase: 'failed', lastError: { code: 'user_unknown' } })
+    expect(await world.mergeRequestOf(id)).toMatchObject({ state: 'closed' })
+    expect(await world.headOf(branch)).toBeNull()
   })
 })
 
@@ -360,8 +216,8 @@ describe('a cancel', () => {
     await world.queue.cancel(id, 'tester')
     await world.work(id)
     expect((await world.look(id)).item).toMatchObject({ phase: 'cancelled', resolution: 'cancelled_by_caller' })
-    expect(await mergeRequest(id)).toMatchObject({ state: 'closed' })
-    expect(await head(branch)).toBeNull()
+    expect(await world.mergeRequestOf(id)).toMatchObject({ state: 'closed' })
+    expect(await world.headOf(branch)).toBeNull()
   })
 
   test("leaves a branch that holds somebody else's commits", async () => {
@@ -371,7 +227,21 @@ describe('a cancel', () => {
     await world.queue.cancel(id, 'tester')
     await world.work(id)
     expect((await world.look(id)).item.phase).toBe('cancelled')
-    expect(await head(branch)).toMatchObject({ id: theirs })
+    expect(await world.headOf(branch)).toMatchObject({ id: theirs })
+  })
+
+  test('leaves what somebody pushes while it is under way', async () => {
+    const id = await submit()
+    await world.work(id)
+    await world.queue.cancel(id, 'tester')
+    let theirs: string | null = null
+    world.alter('updateMergeRequest', async (given) => {
+      theirs = await pushAsPerson({ 'docs/theirs.md': `${branch}\n` })
+      return given
+    })
+    await world.work(id)
+    expect((await world.look(id)).item.phase).toBe('cancelled')
+    expect(await world.headOf(branch)).toMatchObject({ id: theirs })
   })
 
   test('that comes after the merge completes the item', async () => {
@@ -390,6 +260,6 @@ describe('a cancel', () => {
     await world.queue.cancel(id, 'tester')
     await world.work(id)
     expect((await world.look(id)).item.phase).toBe('cancelled')
-    expect(await head(branch)).toBeNull()
+    expect(await world.headOf(branch)).toBeNull()
   })
 })

@@ -5,10 +5,15 @@
 
 import { GitLabError } from '../../../gitlab/errors.ts'
 import type { GitLabMergeRequest, GitLabMergeRequestChanges, GitLabMergeRequestFields } from '../../../gitlab/port.ts'
+import { isDraftTitle } from '../inspection/text-rules.ts'
 import { sanitizeText } from '../sanitize-text.ts'
 import type { MrSubmission } from '../schema.ts'
 import { type Action, refuse } from './context.ts'
 import type { Target } from './project.ts'
+
+const DRAFT_MARK = 'Draft: '
+/** GitLab's limit. */
+const MAX_TITLE = 255
 
 /** `current` is what GitLab says now about the item's merge request, null when it has none that could be used. */
 export async function ensureMergeRequest(
@@ -17,7 +22,7 @@ export async function ensureMergeRequest(
   target: Target,
   current: GitLabMergeRequest | null,
 ): Promise<GitLabMergeRequest> {
-  const fields = await wantedFields(action, content)
+  const fields = await wantedFields(action, content, target)
   const found =
     (current?.state === 'opened' ? current : await reopen(action, current)) ??
     (await findOpen(action, content, target)) ??
@@ -33,16 +38,32 @@ export async function ensureMergeRequest(
   return corrected
 }
 
-async function wantedFields(action: Action, content: MrSubmission): Promise<GitLabMergeRequestFields> {
+async function wantedFields(
+  action: Action,
+  content: MrSubmission,
+  { project }: Target,
+): Promise<GitLabMergeRequestFields> {
   return {
-    title: sanitizeText(content.title),
-    description: sanitizeText(content.description),
+    title: titleOf(action, content),
+    description: sanitizeText(content.description).trimEnd(),
     labels: content.labels,
     assigneeIds: await userIds(action, content.assignees),
     reviewerIds: await userIds(action, content.reviewers),
-    squash: content.squash,
+    squash: project.squashOption === 'always' || (content.squash && project.squashOption !== 'never'),
     removeSourceBranch: content.remove_source_branch,
   }
+}
+
+/** A draft for as long as nobody has agreed to this very commit (decision 0067): GitLab itself then refuses the merge. */
+function titleOf({ draft: { detail } }: Action, content: MrSubmission): string {
+  // GitLab takes blanks at the ends off, of the description only those at its end: what comes back is compared.
+  const title = sanitizeText(content.title).trim()
+  const isReviewed = !detail.needsReview || (detail.writtenSha !== null && detail.reviewedSha === detail.writtenSha)
+  if (isReviewed || isDraftTitle(title)) return title
+  const draft = `${DRAFT_MARK}${title}`
+  if (draft.length <= MAX_TITLE) return draft
+  // Not through the middle of a character that takes two units.
+  return `${draft.slice(0, MAX_TITLE - 1).replace(/[\ud800-\udbff]$/, '')}…`
 }
 
 async function userIds({ services, context }: Action, names: readonly string[]): Promise<readonly number[]> {

@@ -81,7 +81,7 @@ describe('proof before merge', () => {
   })
 
   test('the merge names the commit that was proven', async () => {
-    const { merges } = await reconcile({ mr: { headPipeline: pipeline('success') }, detail: { squash: true } })
+    const { merges } = await reconcile({ mr: { headPipeline: pipeline('success'), squash: true } })
     expect(merges).toEqual([{ sha: SHA, squash: true, removeSourceBranch: true }])
   })
 

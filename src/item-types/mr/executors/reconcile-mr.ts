@@ -160,7 +160,8 @@ async function merge(action: Action, mergeRequest: GitLabMergeRequest, sha: stri
   const answer = await services.gitlab.mergeMergeRequest(
     mergeRequest.projectId,
     mergeRequest.iid,
-    { sha, squash: detail.squash, removeSourceBranch: detail.removeSourceBranch },
+    // The merge request's own wish, which is ours as far as the project lets anybody choose.
+    { sha, squash: mergeRequest.squash, removeSourceBranch: detail.removeSourceBranch },
     context,
   )
   if (answer.merged) {

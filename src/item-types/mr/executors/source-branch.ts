@@ -1,25 +1,31 @@
 /**
  * Brings the source branch to what the caller wants: the target's head plus exactly one commit. It writes only to a branch
- * that is not there or whose head the service wrote itself; a head it does not know is never overwritten. A commit that
- * was made although its answer was lost is recognised by its mark and its content, and not made again.
+ * that is not there or whose head the service wrote itself; a head it does not know is overwritten only when the submission
+ * forces it. What GitLab made of a commit is compared with what was inspected before anything is recorded. A commit that was
+ * made although its answer was lost is recognised by its mark, compared in the same way, and not made again.
  */
-import type { GitLabBranch, GitLabCommitRequest } from '../../../gitlab/port.ts'
+import type { GitLabBranch, GitLabCommit, GitLabCommitRequest } from '../../../gitlab/port.ts'
 import { WorkQueueError } from '../../../lib/errors.ts'
-import { type FilePlan, planFiles } from '../file-plan.ts'
 import { commitHashOf } from '../identity.ts'
-import { touchedPaths } from '../inspection/file-rules.ts'
 import type { MrSubmission } from '../schema.ts'
-import { isOwnCommit } from '../store.ts'
-import { readTargetTree } from '../target-tree.ts'
+import { findOwner } from './branch-owner.ts'
 import { type Action, refuse } from './context.ts'
+import { discard } from './discard-commit.ts'
+import { type PlanOnTree, planOn } from './plan-on-tree.ts'
 import type { Target } from './project.ts'
-import { type Mark, markedMessage, readMark } from './trailers.ts'
+import { findTakenBack } from './taken-back.ts'
+import { type Mark, markedMessage } from './trailers.ts'
+import { holdsExactly } from './verify-commit.ts'
 
 /**
  * `ready`: the branch is as wanted. `nothing_to_change`: the target is, without it. `taken_over`: somebody else pushed to
  * a merge request of ours; their commits stay.
  */
-export type BranchState = 'ready' | 'nothing_to_change' | 'taken_over'
+export interface BranchOutcome {
+  readonly state: 'ready' | 'nothing_to_change' | 'taken_over'
+  /** Files that somebody else has changed in the target meanwhile, and that this write changes back. */
+  readonly takenBack: readonly string[]
+}
 
 export interface BranchWish {
   readonly content: MrSubmission
@@ -28,66 +34,65 @@ export interface BranchWish {
   readonly hasOpenMergeRequest: boolean
 }
 
-export async function writeSourceBranch(action: Action, wish: BranchWish): Promise<BranchState> {
-  const { services, draft, context } = action
+export async function writeSourceBranch(action: Action, wish: BranchWish): Promise<BranchOutcome> {
+  const { draft } = action
   const { content, target } = wish
-  const { detail, item } = draft
+  const branch = await readBranch(action, wish)
+  const commitHash = commitHashOf(content, target.branch.name)
+  const owner = await findOwner(action, target, branch)
+  if (owner.is === 'stranger' && branch !== null && !content.force_overwrite) {
+    return leaveToOthers(action, wish, branch, commitHash)
+  }
+  if (owner.is === 'service' && owner.mark !== null && branch !== null) {
+    await recognise(action, wish, branch, owner.mark, commitHash)
+  }
+  if (branch !== null && isUpToDate(action, branch, target.branch, commitHash)) {
+    draft.detail.headSha = branch.sha
+    return { state: 'ready', takenBack: [] }
+  }
+
+  const plan = await planOn(action, content, target.project.id, target.branch.sha)
+  if (plan.findings.length > 0) {
+    refuse(plan.findings[0]?.code ?? 'not_applicable', plan.findings.map(({ message }) => message).join(' '))
+  }
+  if (plan.actions.length === 0) return { state: 'nothing_to_change', takenBack: [] }
+  const overwrote = owner.is === 'stranger' && branch !== null ? { overwrote: branch.sha } : {}
+  const mark = { itemId: draft.item.id, commitHash, ...overwrote }
+  const takenBack = await findTakenBack(action, target, branch, plan, commitHash)
+  await write(action, wish, branch, plan, mark)
+  return { state: 'ready', takenBack }
+}
+
+async function readBranch(
+  { services, context }: Action,
+  { content, target }: BranchWish,
+): Promise<GitLabBranch | null> {
   const branch = await services.gitlab.getBranch(target.project.id, content.source_branch, context)
   if (branch?.protected || branch?.default) {
     refuse('source_branch_protected', `The branch ${content.source_branch} is protected; choose another source branch.`)
   }
-  const mark = { itemId: item.id, commitHash: commitHashOf(content, target.branch.name) }
-  const owner = await findOwner(action, wish, branch, mark)
-  if (owner === 'stranger') {
-    if (detail.writtenSha !== null && wish.hasOpenMergeRequest) return 'taken_over'
+  return branch
+}
+
+function leaveToOthers(
+  { draft: { detail } }: Action,
+  { content, hasOpenMergeRequest }: BranchWish,
+  branch: GitLabBranch,
+  commitHash: string,
+): BranchOutcome {
+  if (!hasOpenMergeRequest) {
     refuse(
       'branch_not_owned',
       `The branch ${content.source_branch} exists and holds commits that this service did not write; choose another source branch, or delete it.`,
     )
   }
-  if (branch !== null && isUpToDate(action, branch, target.branch, mark.commitHash)) {
-    detail.headSha = branch.sha
-    return 'ready'
+  // What was written before is not what is wanted now: should it come to be the head again, it must not be merged as it is.
+  if (detail.writtenHash !== commitHash) {
+    detail.writtenSha = null
+    detail.writtenHash = null
   }
-
-  const plan = await planOn(action, wish, target.branch.sha)
-  if (plan.findings.length > 0) {
-    refuse(plan.findings[0]?.code ?? 'not_applicable', plan.findings.map(({ message }) => message).join(' '))
-  }
-  if (plan.actions.length === 0) return 'nothing_to_change'
-  const sha = await commit(action, wish, branch, {
-    branch: content.source_branch,
-    startSha: target.branch.sha,
-    message: markedMessage(content.commit_message, mark),
-    actions: plan.actions,
-    // Where there was no branch there must be none: a commit of an earlier try may still be on its way, and is not to be
-    // written over unread.
-    force: branch !== null,
-  })
-  recordWritten(action, sha, mark.commitHash)
-  return 'ready'
-}
-
-async function commit(
-  { services, context }: Action,
-  { target }: BranchWish,
-  seen: GitLabBranch | null,
-  request: GitLabCommitRequest,
-): Promise<string> {
-  try {
-    return (await services.gitlab.createCommit(target.project.id, request, context)).sha
-  } catch (error) {
-    if (seen !== null || context.signal.aborted) throw error
-    if ((await services.gitlab.getBranch(target.project.id, request.branch, context)) === null) throw error
-    throw new WorkQueueError(
-      'branch_appeared',
-      `The branch ${request.branch} has appeared meanwhile; it is read first.`,
-      {
-        cause: error,
-        failure: 'transient',
-      },
-    )
-  }
+  detail.headSha = branch.sha
+  return { state: 'taken_over', takenBack: [] }
 }
 
 /** A rebuild is due only while the target has moved: the same commit on the same head would meet the same conflict. */
@@ -97,57 +102,94 @@ function isUpToDate({ draft }: Action, branch: GitLabBranch, target: GitLabBranc
   return !rebuildWanted || branch.parentShas.includes(target.sha)
 }
 
-async function findOwner(
+/** A commit of this item that it does not remember. It is taken for written only if it is as wanted, on the target. */
+async function recognise(
   action: Action,
-  wish: BranchWish,
-  branch: GitLabBranch | null,
-  wanted: Mark,
-): Promise<'nobody' | 'service' | 'stranger'> {
-  if (branch === null) return 'nobody'
+  { content, target: { project, branch: target } }: BranchWish,
+  head: GitLabBranch,
+  mark: Mark,
+  commitHash: string,
+): Promise<void> {
   const { services, draft, context } = action
-  if (branch.sha === draft.detail.writtenSha) return 'service'
-  if (await isOwnCommit(services.db, wish.target.project.id, branch.name, branch.sha)) return 'service'
-  const mark = readMark(branch.headMessage)
-  if (mark?.itemId !== wanted.itemId) return 'stranger'
-  if (mark.commitHash === wanted.commitHash && (await holdsExactly(action, wish, branch))) {
-    recordWritten(action, branch.sha, mark.commitHash)
-    return 'service'
+  if (mark.overwrote !== undefined) draft.detail.overwrittenSha = mark.overwrote
+  const [parent] = head.parentShas
+  if (mark.commitHash !== commitHash || parent === undefined) return
+  // An approval counts when it came after the commit, but a commit that came by Git may say any time: it is made anew.
+  if (draft.detail.needsReview) return
+  const { commitCount } = await services.gitlab.compare(project.id, target.sha, head.sha, false, context)
+  if (commitCount !== 1) return
+  const plan = await planOn(action, content, project.id, parent)
+  if (await holdsExactly(services.gitlab, project.id, head, parent, plan, context)) {
+    recordWritten(action, head.sha, mark)
+    return
   }
-  // The answer to the commit of an earlier content may have been lost. What a person amended names them as committer.
-  const { commitEmail } = await services.gitlab.getOwnUser(context)
-  return commitEmail !== null && commitEmail === branch.committerEmail ? 'service' : 'stranger'
+  context.log.error(
+    { work_item_id: draft.item.id, branch: head.name, sha: head.sha },
+    'a commit with the mark of this item holds something else than was inspected; it is made anew',
+  )
 }
 
-/**
- * Is the head one commit on its parent, with the wanted files and no others? The mark alone proves nothing: a person who
- * amends the service's commit keeps its message.
- */
-async function holdsExactly(action: Action, wish: BranchWish, head: GitLabBranch): Promise<boolean> {
+async function write(
+  action: Action,
+  wish: BranchWish,
+  seen: GitLabBranch | null,
+  plan: PlanOnTree,
+  mark: Mark,
+): Promise<void> {
+  const { services, draft, context } = action
+  const { content, target } = wish
+  if (mark.overwrote !== undefined) {
+    context.log.warn(
+      { work_item_id: draft.item.id, branch: content.source_branch, sha: mark.overwrote },
+      "somebody else's commits are written over, as the submission asks",
+    )
+  }
+  const written = await commit(action, wish, seen, {
+    branch: content.source_branch,
+    startSha: target.branch.sha,
+    message: markedMessage(content.commit_message, mark),
+    actions: plan.actions,
+    // Where there was no branch there must be none: a commit of an earlier try may still be on its way, and is not to be
+    // written over unread.
+    force: seen !== null,
+  })
+  // One look that finds a difference may have met a part of GitLab that lags behind, so a second one decides.
+  const isAsInspected = () =>
+    holdsExactly(services.gitlab, target.project.id, written, target.branch.sha, plan, context)
+  if (!(await isAsInspected()) && !(await isAsInspected())) return discard(action, target.project.id, written.sha)
+  if (mark.overwrote !== undefined) draft.detail.overwrittenSha = mark.overwrote
+  recordWritten(action, written.sha, mark)
+}
+
+/** @throws WorkQueueError, transient, when the branch is not as it was seen: it is read first. */
+async function commit(
+  action: Action,
+  wish: BranchWish,
+  seen: GitLabBranch | null,
+  request: GitLabCommitRequest,
+): Promise<GitLabCommit> {
   const { services, context } = action
   const projectId = wish.target.project.id
-  const [parent, ...more] = head.parentShas
-  if (parent === undefined || more.length > 0) return false
-  const onTarget = await services.gitlab.compare(projectId, wish.target.branch.sha, head.sha, false, context)
-  if (onTarget.commitCount !== 1) return false
-  const { expected } = await planOn(action, wish, parent)
-  const { diffs, timedOut } = await services.gitlab.compare(projectId, parent, head.sha, true, context)
-  if (timedOut || diffs.some(({ oldPath, newPath }) => !expected.has(oldPath) || !expected.has(newPath))) return false
-  const paths = [...expected.keys()]
-  const { entries } = await readTargetTree(services.gitlab, projectId, head.sha, paths, context)
-  return paths.every((path) => {
-    const wanted = expected.get(path)
-    const entry = entries.get(path)
-    if (!wanted || !entry) return !wanted && !entry
-    return wanted.mode === entry.mode && wanted.blobIds.includes(entry.id)
+  // GitLab has no way to say "only while the head is still this one". This keeps the time in which somebody's push would be
+  // lost to that of one call.
+  if (seen !== null && (await readBranch(action, wish))?.sha !== seen.sha) throw moved(request.branch)
+  try {
+    return await services.gitlab.createCommit(projectId, request, context)
+  } catch (error) {
+    if (seen !== null || context.signal.aborted) throw error
+    if ((await services.gitlab.getBranch(projectId, request.branch, context)) === null) throw error
+    throw moved(request.branch, error)
+  }
+}
+
+function moved(branch: string, cause?: unknown): WorkQueueError {
+  return new WorkQueueError('branch_moved', `The branch ${branch} has changed meanwhile; it is read first.`, {
+    cause,
+    failure: 'transient',
   })
 }
 
-async function planOn({ services, context }: Action, { content, target }: BranchWish, sha: string): Promise<FilePlan> {
-  const paths = content.file_actions.flatMap((fileAction) => touchedPaths(fileAction).map(({ path }) => path))
-  return planFiles(content.file_actions, await readTargetTree(services.gitlab, target.project.id, sha, paths, context))
-}
-
-function recordWritten({ draft: { detail } }: Action, sha: string, commitHash: string): void {
+function recordWritten({ draft: { detail } }: Action, sha: string, { commitHash }: Mark): void {
   detail.writtenSha = sha
   detail.writtenHash = commitHash
   detail.headSha = sha

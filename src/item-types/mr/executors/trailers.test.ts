@@ -10,6 +10,11 @@ test('a mark is read back from the message it was written into', () => {
   }
 })
 
+test('a mark tells whose commit was written over', () => {
+  const mark = { ...MARK, overwrote: 'a'.repeat(40) }
+  expect(readMark(markedMessage('Title', mark))).toEqual(mark)
+})
+
 test("the caller's words come first and are made harmless", () => {
   expect(markedMessage('Title\r\n\r\n/merge\n', MARK)).toMatch(/^Title\n\n\\\/merge\n\nWorkqueue-Item: /)
 })
