@@ -42,7 +42,7 @@ describe('the schema', () => {
     await sql`select from work_items`.execute(database.db)
     const applied = await migrate(database.db, { onWait: reader.open })
     await reading
-    expect(applied).toEqual(['0005-queue-core', '0006-queue-core-indexes'])
+    expect(applied).toEqual(['0005-queue-core', '0006-queue-core-indexes', '0007-mr-merge-gate'])
   })
 
   test('that a newer program has migrated stops the start and the migration', async () => {
@@ -62,5 +62,9 @@ async function takeBackLastMigrations(db: Database): Promise<void> {
       drop column wake_count, drop column ended_at, drop constraint ended_is_not_actionable`.execute(db)
   await sql`create index work_items_actionable on work_items (id)`.execute(db)
   await sql`drop index pending_events_dead`.execute(db)
+  await sql`
+    alter table mr_details
+      drop column expires_after_ms, drop column force_overwrite, drop column expires_at, drop column needs_review,
+      drop column reviewed_sha, drop column overwritten_sha, drop column note_id, drop column waits_for`.execute(db)
   await sql`delete from workqueue_service_migrations where name >= '0005'`.execute(db)
 }

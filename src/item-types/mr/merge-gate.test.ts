@@ -256,6 +256,9 @@ describe('a review by a named person', () => {
     expect(reviewed({ answers: {} })).toBe('ask review')
     expect(reviewed({ answers: { review: null } })).toBe('interval waiting_for_review')
   })
+  test('brings the draft mark back when somebody has taken it off', () => {
+    expect(reviewed({ answers: { review: null } }, false)).toBe('review withdrawn')
+  })
   test('lifts the draft', () => {
     expect(reviewed({ answers: { review: 'olga' } })).toBe('reviewed')
     expect(reviewed({ answers: { review: 'olga' }, reviewedSha: HEAD })).toBe('reviewed')

@@ -99,7 +99,9 @@ function judgeReview({ mergeRequest, head, needsReview, reviewedSha, isDraftByCa
   )
   if (answers.review === undefined) return { do: 'ask', question: 'review' } as const
   if (answers.review === null) {
-    return agreed ? ({ do: 'review', reviewed: false, reason: missing } as const) : wait('interval', missing)
+    // Withdrawn, or somebody has taken the draft mark off: without it anybody could merge.
+    const isOpen = agreed || !mergeRequest.draft
+    return isOpen ? ({ do: 'review', reviewed: false, reason: missing } as const) : wait('interval', missing)
   }
   if (agreed && (!mergeRequest.draft || isDraftByCaller)) return null
   const given = reason('reviewed', `${answers.review} has approved it; the draft mark is taken off`, 'the service')

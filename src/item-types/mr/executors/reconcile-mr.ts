@@ -34,6 +34,8 @@ async function reconcileMr(action: Action): Promise<ExecutorResult> {
   }
   switch (mergeRequest.state) {
     case 'merged':
+      // Somebody took the branch over, and the submission has changed since: its newest content is not in what was merged.
+      if (draft.detail.writtenSha === null) return handBack(action, 'what was submitted last is not in what was merged')
       finishMerged(draft, mergeRequest)
       return SUCCEEDED
     case 'closed':
@@ -148,7 +150,7 @@ async function reconcileOtherHead(action: Action, mergeRequest: GitLabMergeReque
   // Somebody else's commits are neither overwritten nor merged: the service proves only what it wrote and inspected.
   return waitFor(action, {
     code: 'foreign_commits',
-    message: 'somebody else has pushed to the branch; the service neither overwrites nor merges their commits',
+    message: `somebody else has pushed to the branch; the service neither overwrites nor merges their commits${detail.writtenSha === null ? '; what was submitted last is not on the branch' : ''}`,
     clearedBy: 'whoever pushed, by merging it or removing their commits',
   })
 }
