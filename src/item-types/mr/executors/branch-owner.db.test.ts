@@ -228,3 +228,45 @@ describe('a commit that only looks like one of the service', () => {
     expect(await submitAgain()).toMatchObject({ code: 'branch_not_owned' })
   })
 })
+
+describe("a commit whose answer was lost, when the service's token is another user's by now", () => {
+  const ANOTHER = { id: 4_711, commitEmail: 'another-bot@example.com' }
+  let id: string
+
+  beforeEach(async () => {
+    id = await submit()
+    world.loseAnswer('createCommit')
+    await world.work(id)
+    expect((await world.look(id)).detail.writtenSha).toBeNull()
+    world.answer('getOwnUser', ANOTHER)
+  })
+
+  test('is taken for written, because it is what was asked for word for word', async () => {
+    const before = await head()
+    await world.later(id)
+    const { item, detail } = await world.look(id)
+    expect(item).toMatchObject({ phase: 'active', lastError: null })
+    expect([detail.writtenSha, await head()]).toEqual([before, before])
+  })
+
+  test.each<[string, (message: string) => Readonly<Record<string, unknown>>]>([
+    ['one more file', () => ({ actions: [{ action: 'create', file_path: `extra-${last}.txt`, content: 'x' }] })],
+    ['another message', (message) => ({ commit_message: `Closes #1\n\n${message}` })],
+  ])('is left alone when somebody has given it %s', async (_title, change) => {
+    const { json } = await world.server.call('GET', `/repository/commits/${await head()}`)
+    const message = String(json['message'])
+    const body = {
+      branch,
+      start_branch: 'main',
+      force: true,
+      commit_message: message,
+      actions: [{ action: 'create', file_path: file, content: 'A note.\n' }],
+      ...change(message),
+    }
+    expect((await world.server.call('POST', '/repository/commits', body, 'developer')).status).toBe(201)
+    const theirs = await head()
+    await world.later(id)
+    expect((await world.look(id)).item.lastError).toMatchObject({ code: 'branch_not_owned' })
+    expect(await head()).toBe(theirs)
+  })
+})

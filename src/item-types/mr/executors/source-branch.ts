@@ -40,12 +40,11 @@ export async function writeSourceBranch(action: Action, wish: BranchWish): Promi
   const branch = await readBranch(action, wish)
   const commitHash = commitHashOf(content, target.branch.name)
   const owner = await findOwner(action, target, branch)
-  if (owner.is === 'stranger' && branch !== null && !content.force_overwrite) {
-    return leaveToOthers(action, wish, branch, commitHash)
-  }
-  if (owner.is === 'service' && owner.mark !== null && branch !== null) {
-    await recognise(action, wish, branch, owner.mark, commitHash)
-  }
+  const isRecognised =
+    branch !== null && owner.mark !== null && (await recognise(action, wish, branch, owner.mark, commitHash))
+  const isForeign = owner.is === 'stranger' && !isRecognised
+  if (isForeign && branch !== null && !content.force_overwrite) return leaveToOthers(action, wish, branch, commitHash)
+  if (owner.is === 'service' && owner.mark?.overwrote !== undefined) draft.detail.overwrittenSha = owner.mark.overwrote
   if (branch !== null && isUpToDate(action, branch, target.branch, commitHash)) {
     draft.detail.headSha = branch.sha
     return { state: 'ready', takenBack: [] }
@@ -56,7 +55,7 @@ export async function writeSourceBranch(action: Action, wish: BranchWish): Promi
     refuse(plan.findings[0]?.code ?? 'not_applicable', plan.findings.map(({ message }) => message).join(' '))
   }
   if (plan.actions.length === 0) return { state: 'nothing_to_change', takenBack: [] }
-  const overwrote = owner.is === 'stranger' && branch !== null ? { overwrote: branch.sha } : {}
+  const overwrote = isForeign && branch !== null ? { overwrote: branch.sha } : {}
   const mark = { itemId: draft.item.id, commitHash, ...overwrote }
   const takenBack = await findTakenBack(action, target, branch, plan, commitHash)
   await write(action, wish, branch, plan, mark)
@@ -102,31 +101,35 @@ function isUpToDate({ draft }: Action, branch: GitLabBranch, target: GitLabBranc
   return !rebuildWanted || branch.parentShas.includes(target.sha)
 }
 
-/** A commit of this item that it does not remember. It is taken for written only if it is as wanted, on the target. */
+/**
+ * A commit of this item that it does not remember. It is taken for written only if it is as wanted, word for word and file for
+ * file, on the target; then it does not matter whose token made it.
+ */
 async function recognise(
   action: Action,
   { content, target: { project, branch: target } }: BranchWish,
   head: GitLabBranch,
   mark: Mark,
   commitHash: string,
-): Promise<void> {
+): Promise<boolean> {
   const { services, draft, context } = action
-  if (mark.overwrote !== undefined) draft.detail.overwrittenSha = mark.overwrote
   const [parent] = head.parentShas
-  if (mark.commitHash !== commitHash || parent === undefined) return
+  if (mark.commitHash !== commitHash || parent === undefined) return false
+  if (head.headMessage.trimEnd() !== markedMessage(content.commit_message, mark).trimEnd()) return false
   // An approval counts when it came after the commit, but a commit that came by Git may say any time: it is made anew.
-  if (draft.detail.needsReview) return
+  if (draft.detail.needsReview) return false
   const { commitCount } = await services.gitlab.compare(project.id, target.sha, head.sha, false, context)
-  if (commitCount !== 1) return
+  if (commitCount !== 1) return false
   const plan = await planOn(action, content, project.id, parent)
   if (await holdsExactly(services.gitlab, project.id, head, parent, plan, context)) {
     recordWritten(action, head.sha, mark)
-    return
+    return true
   }
-  context.log.error(
+  context.log.warn(
     { work_item_id: draft.item.id, branch: head.name, sha: head.sha },
-    'a commit with the mark of this item holds something else than was inspected; it is made anew',
+    'a commit with the mark of this item holds something else than was inspected; it is not taken for written',
   )
+  return false
 }
 
 async function write(
