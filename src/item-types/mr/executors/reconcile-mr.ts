@@ -204,7 +204,8 @@ function handBack({ draft }: Action, note: string): ExecutorResult {
 /** It settles by itself within seconds: soon, then less and less often. */
 function lookSoon(action: Action, reason: Reason, maxMs = action.services.config.pipeline_poll): ExecutorResult {
   const { draft } = action
-  record(action, reason)
+  // GitLab checks anew whenever the target moves: that is no news to whoever waits for something else.
+  if (reason.code !== 'checking_mergeability' || draft.detail.waitsFor === null) record(action, reason)
   draft.need(NEEDS_RECONCILE, { deferMs: growingMs(draft.detail.unsettledLooks, maxMs), note: reason.message })
   draft.detail.unsettledLooks += 1
   return SUCCEEDED

@@ -16,6 +16,14 @@ describe('what it waits for', () => {
     expect(other.detail.waitsFor).toMatchObject({ code: 'draft', since: NOON.toISOString() })
   })
 
+  test('stays what it was while GitLab only checks anew', async () => {
+    const { detail, noteInMs } = await reconcile({
+      mr: { detailedMergeStatus: 'checking' },
+      detail: { waitsFor: waiting },
+    })
+    expect({ waitsFor: detail.waitsFor, noteInMs }).toEqual({ waitsFor: waiting, noteInMs: null })
+  })
+
   test('is told on the merge request when it changes, and only then', async () => {
     expect((await reconcile({ mr: approval })).noteInMs).toBeGreaterThan(0)
     expect((await reconcile({ mr: approval, detail: { waitsFor: waiting } })).noteInMs).toBeNull()

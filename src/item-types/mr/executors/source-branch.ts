@@ -199,4 +199,6 @@ function recordWritten({ draft: { detail } }: Action, sha: string, { commitHash 
   detail.headPipelineId = null
   detail.headPipelineStatus = null
   detail.unsettledLooks = 0
+  // Of the commit before.
+  detail.waitsFor = null
 }
