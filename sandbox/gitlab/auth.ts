@@ -1,11 +1,12 @@
 /**
  * Who asks, and what they may see. Tokens come as `PRIVATE-TOKEN` or `Authorization: Bearer`; only their hashes are kept.
- * A project whose members do not include the user does not exist for them (404, never 403).
+ * A project whose members do not include the user does not exist for them (404, never 403). An archived project takes no
+ * writes, and one that moved answers at its old path only where it is.
  */
 import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type { SandboxContext } from './context.ts'
-import { forbidden, notFound, unauthorized } from './errors.ts'
+import { type ApiError, forbidden, MovedError, notFound, refusal, unauthorized } from './errors.ts'
 import { pathParam } from './params.ts'
 import type { Project, User } from './state.ts'
 
@@ -44,9 +45,29 @@ export interface ProjectAccess {
 /** The project of the route's `:id`, or 401, 404 (missing or not visible), 403 (level too low). */
 export function requireProject(request: FastifyRequest, context: SandboxContext, minimumLevel = GUEST): ProjectAccess {
   const user = requireUser(request, context)
-  const project = context.findProject(pathParam(request, 'id'))
+  const id = pathParam(request, 'id')
+  const project = context.findProject(id) ?? context.findMovedProject(id)
   const level = project ? context.accessLevel(project, user) : 0
   if (!project || level === 0) throw notFound('Project')
-  if (level < minimumLevel) throw forbidden()
+  if (!context.findProject(id)) throw moved(request, context, project)
+  if (level < minimumLevel || (project.archived && changesContent(request))) throw forbidden()
   return { project, user, level }
+}
+
+/** Where the project is now: readers are sent there, writers are refused. */
+function moved(request: FastifyRequest, context: SandboxContext, project: Project): ApiError {
+  if (!isRead(request)) return refusal(405, 'Non GET methods are not allowed for moved projects')
+  const below = /^\/api\/v4\/projects\/[^/?]+(.*)$/.exec(request.url)?.[1] ?? ''
+  return new MovedError(`${context.externalUrl}/api/v4/projects/${project.id}${below}`)
+}
+
+function isRead({ method }: FastifyRequest): boolean {
+  return method === 'GET' || method === 'HEAD'
+}
+
+/** What archiving forbids; whether somebody may merge is asked later, and answered in its own way. */
+function changesContent(request: FastifyRequest): boolean {
+  const route = request.routeOptions.url ?? ''
+  if (isRead(request) || route.endsWith('/merge')) return false
+  return /^\/api\/v4\/projects\/:id\/(repository|merge_requests|pipelines?|jobs|statuses|labels)\b/.test(route)
 }

@@ -6,7 +6,7 @@
 import type { Log } from '../../src/lib/log.ts'
 import type { Clock } from './clock.ts'
 import type { Repository } from './git/repository.ts'
-import type { MergeRequest, Project, Signals, State, User } from './state.ts'
+import type { Group, MergeRequest, Project, Signals, State, User } from './state.ts'
 
 export { type Clock, createRealClock, ManualClock, type TimerHandle } from './clock.ts'
 
@@ -20,6 +20,8 @@ export interface SandboxContext {
   readonly log: Log
   /** Without a trailing slash; set once the server listens. */
   externalUrl: string
+  /** How long after a push merge requests still show their old head; changed by `PUT /sandbox/refresh-delay`. */
+  refreshDelayMs: number
   /** A fresh record number; one series for all kinds of records. */
   nextId(): number
   /** The clock's time as in REST answers: ISO 8601, UTC, milliseconds. */
@@ -36,11 +38,14 @@ export interface SandboxContext {
   later(ms: number, what: string, task: () => void | Promise<void>): void
   /** By number, or by full path in any case. */
   findProject(idOrPath: number | string): Project | null
+  /** The project that was at this path before it was renamed or moved. */
+  findMovedProject(path: string): Project | null
+  findGroup(idOrPath: number | string): Group | null
   findMergeRequest(projectId: number, iid: number): MergeRequest | null
   findUser(id: number): User | null
   findUserByName(username: string): User | null
   /** The user a token belongs to. */
   userOf(token: string): User | null
-  /** 0 when the user does not see the project; administrators count as owners. */
+  /** The highest of the project and the groups above it. 0: the user does not see it; administrators count as owners. */
   accessLevel(project: Project, user: User): number
 }

@@ -99,3 +99,21 @@ test('a write that is refused is not listed', async () => {
   await server.call('POST', '/merge_requests', { source_branch: 'nowhere', target_branch: 'main', title: 'x' })
   expect(server.writes()).toHaveLength(before)
 })
+
+test('after a push a merge request shows its old head for as long as is set', async () => {
+  const old = await server.commit('stale', { 'stale.txt': '1\n' })
+  const iid = await server.open('stale')
+  expect((await control('PUT', '/refresh-delay', { ms: 60_000 })).json).toEqual({ ms: 60_000 })
+  expect((await control('PUT', '/refresh-delay', { ms: 1 }, 'maintainer')).status).toBe(403)
+  const head = await server.commit('stale', { 'stale.txt': '2\n' })
+  const sha = async () => (await server.call('GET', `/merge_requests/${iid}`)).json['sha']
+  await server.pass(59_000)
+  expect(await sha()).toBe(old)
+  expect((await server.call('GET', '/repository/branches/stale')).json).toMatchObject({ commit: { id: head } })
+  const merge = (wanted: string) => server.call('PUT', `/merge_requests/${iid}/merge`, { sha: wanted })
+  expect((await merge(head)).json).toEqual({ message: `SHA does not match HEAD of source branch: ${old}` })
+  await server.pass(2_000)
+  expect(await sha()).toBe(head)
+  await control('PUT', '/refresh-delay', { ms: 50 })
+  expect((await control('GET', '/refresh-delay')).json).toEqual({ ms: 50 })
+})

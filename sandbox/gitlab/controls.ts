@@ -1,6 +1,7 @@
 /**
- * The sandbox's own controls, which no GitLab has: `/sandbox/faults`, the rules by which requests fail, and
- * `/sandbox/writes`, the list of what was really changed. For administrators; programs in this process have both on the
+ * The sandbox's own controls, which no GitLab has: `/sandbox/faults`, the rules by which requests fail,
+ * `/sandbox/refresh-delay`, how long a merge request goes on showing its old head after a push, and `/sandbox/writes`, the
+ * list of what was really changed. For administrators; programs in this process have both on the
  * RunningSandbox.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -44,6 +45,12 @@ export function registerControls(app: FastifyInstance, context: SandboxContext, 
   app.delete('/sandbox/faults/:fault_id', options, async (request, reply) => {
     if (!faults.remove(numberParam(request, 'fault_id'))) throw recordNotFound()
     return noContent(reply)
+  })
+  app.get('/sandbox/refresh-delay', options, async () => ({ ms: context.refreshDelayMs }))
+  app.put('/sandbox/refresh-delay', options, async (request) => {
+    const { ms } = readParams(request, z.object({ ms: integer.pipe(z.int().min(0).max(600_000)) }))
+    context.refreshDelayMs = ms
+    return { ms }
   })
   app.get('/sandbox/writes', options, async (request) => {
     const { merge_request_iid: mergeRequestIid, ...others } = readParams(request, filter)

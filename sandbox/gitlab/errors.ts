@@ -17,6 +17,17 @@ export class ApiError extends Error {
   }
 }
 
+/** GitLab answers a moved project with the plain words of its framework. */
+export class MovedError extends ApiError {
+  readonly location: string
+
+  constructor(location: string) {
+    super(301, `This resource has been moved temporarily to ${location}.`)
+    this.name = 'MovedError'
+    this.location = location
+  }
+}
+
 /** `{"message": …}`: a text, a list of texts (409 and 422 of merge requests), or texts by field (validation). */
 export function refusal(status: number, message: string | readonly string[] | Readonly<Record<string, unknown>>) {
   return new ApiError(status, { message })
@@ -65,6 +76,7 @@ function statusOf(error: unknown): number {
 export function installErrorHandling(app: FastifyInstance, log: Log): void {
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: '404 Not Found' }))
   app.setErrorHandler((error, request, reply) => {
+    if (error instanceof MovedError) reply.header('location', error.location).type('text/plain')
     if (error instanceof ApiError) return reply.code(error.statusCode).send(error.body)
     const status = statusOf(error)
     if (status === 413) return reply.code(413).send({ message: '413 Request Entity Too Large' })

@@ -7,13 +7,13 @@ import type { SandboxContext } from './context.ts'
 import { refreshMergeRequests } from './merge-requests/refresh.ts'
 import type { Push } from './state.ts'
 
-const REFRESH_DELAY_MS = 50
+export const REFRESH_DELAY_MS = 50
 
 export function recordPush(context: SandboxContext, push: Push): void {
   push.project.emptyRepo = false
   context.save()
   context.signals.emit('push', push)
-  context.later(REFRESH_DELAY_MS, 'refresh merge requests', () =>
+  context.later(context.refreshDelayMs, 'refresh merge requests', () =>
     context.exclusive(push.project, () => refreshMergeRequests(context, push)),
   )
 }

@@ -10,6 +10,7 @@ import { type Log, silentLog } from '../../src/lib/log.ts'
 import { hashToken, OWNER } from './auth.ts'
 import { startCi } from './ci/engine.ts'
 import { registerCiRoutes } from './ci/routes.ts'
+import { registerStatusRoutes } from './ci/statuses.ts'
 import { type Clock, createRealClock, type SandboxContext, type TimerHandle } from './context.ts'
 import { registerControls } from './controls.ts'
 import { createFaults, type Faults } from './faults/faults.ts'
@@ -17,15 +18,19 @@ import { installFaults } from './faults/install.ts'
 import type { FaultRuleInput } from './faults/rule.ts'
 import { openRepository, type Repository } from './git/repository.ts'
 import { registerGitHttp } from './git-http.ts'
+import { findGroup, groupsAbove } from './groups.ts'
 import { startAutoMerge } from './merge-requests/merge.ts'
 import { settleMergeRequests } from './merge-requests/settle.ts'
 import { registerPages } from './pages/routes.ts'
 import { repositoryDirectory } from './projects.ts'
+import { REFRESH_DELAY_MS } from './pushes.ts'
 import { registerApprovalRoutes } from './routes/approvals.ts'
 import { registerBranchRoutes } from './routes/branches.ts'
 import { registerCommitRoutes } from './routes/commits.ts'
 import { registerDiffRoutes } from './routes/diffs.ts'
+import { registerDiscussionRoutes } from './routes/discussions.ts'
 import { registerFileRoutes } from './routes/files.ts'
+import { registerGroupRoutes } from './routes/groups.ts'
 import { registerInstanceRoutes } from './routes/instance.ts'
 import { registerMergeRequestRoutes } from './routes/merge-requests.ts'
 import { registerNoteRoutes } from './routes/notes.ts'
@@ -115,6 +120,7 @@ export function createSandboxGitLab(options: SandboxOptions): OpenSandbox {
     timeScale,
     log,
     externalUrl: 'http://127.0.0.1',
+    refreshDelayMs: REFRESH_DELAY_MS,
     nextId: () => state.nextId++,
     timestamp: () => clock.now().toISOString(),
     save: store.save,
@@ -144,7 +150,16 @@ export function createSandboxGitLab(options: SandboxOptions): OpenSandbox {
       const record = state.tokens.find((candidate) => candidate.sha256 === sha256)
       return record ? context.findUser(record.userId) : null
     },
-    accessLevel: (project, user) => (user.admin ? OWNER : (project.members[user.id] ?? 0)),
+    findMovedProject(path) {
+      const former = path.toLowerCase()
+      return state.projects.findLast((project) => project.formerPaths?.includes(former)) ?? null
+    },
+    findGroup: (idOrPath) => findGroup(state, idOrPath),
+    accessLevel(project, user) {
+      if (user.admin) return OWNER
+      const groups = groupsAbove(state, project.pathWithNamespace)
+      return Math.max(project.members[user.id] ?? 0, ...groups.map((group) => group.members[user.id] ?? 0))
+    },
     async close() {
       await background.stop()
       for (const repository of repositories.values()) await repository.objects.close()
@@ -181,6 +196,7 @@ export async function startSandboxGitLab(options: ServerOptions): Promise<Runnin
   const app = buildServer(context.log)
   const api = [
     registerInstanceRoutes,
+    registerGroupRoutes,
     registerProjectRoutes,
     registerBranchRoutes,
     registerCommitRoutes,
@@ -189,7 +205,9 @@ export async function startSandboxGitLab(options: ServerOptions): Promise<Runnin
     registerApprovalRoutes,
     registerDiffRoutes,
     registerNoteRoutes,
+    registerDiscussionRoutes,
     registerCiRoutes,
+    registerStatusRoutes,
     registerHookRoutes,
     registerPages,
     registerGitHttp,

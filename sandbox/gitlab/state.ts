@@ -30,15 +30,30 @@ export interface ProtectedBranch {
   readonly allowForcePush?: boolean
 }
 
+/** A group of people; what its members may do, they may do in everything below it. */
+export interface Group {
+  readonly id: number
+  readonly fullPath: string
+  /** Access level by user id. */
+  members: Record<number, number>
+}
+
 export interface Project {
   readonly id: number
   pathWithNamespace: string
+  /** Where it was before it was renamed or moved, oldest first. */
+  formerPaths?: string[]
   defaultBranch: string
   archived: boolean
   mergeMethod: 'merge' | 'rebase_merge' | 'ff'
   squashOption: 'never' | 'always' | 'default_on' | 'default_off'
   onlyAllowMergeIfPipelineSucceeds: boolean
   allowMergeOnSkippedPipeline: boolean
+  onlyAllowMergeIfAllDiscussionsAreResolved?: boolean
+  /** Pipelines of merge requests run on the merge to be, not on the head. */
+  mergePipelinesEnabled?: boolean
+  /** A push to the source branch takes the approvals away. */
+  resetApprovalsOnPush?: boolean
   removeSourceBranchAfterMerge: boolean
   mergeRequestsEnabled: boolean
   description: string
@@ -129,6 +144,9 @@ export interface Note {
   readonly system: boolean
   readonly createdAt: string
   updatedAt: string
+  /** Of a note in a thread that can be resolved: the thread, and who resolved it when. Others are on their own. */
+  readonly discussionId?: string
+  resolved?: { readonly userId: number; readonly at: string } | null
 }
 
 export type JobStatus = 'created' | 'pending' | 'running' | 'success' | 'failed' | 'canceled' | 'skipped' | 'manual'
@@ -139,15 +157,19 @@ export interface Pipeline {
   readonly iid: number
   readonly projectId: number
   readonly sha: string
-  /** `refs/merge-requests/<iid>/head` for merge request pipelines, else the branch. */
+  /** `refs/merge-requests/<iid>/head` (`…/merge` for merged results) for merge request pipelines, else the branch. */
   readonly ref: string
-  readonly source: 'push' | 'merge_request_event' | 'web' | 'api'
+  readonly source: 'push' | 'merge_request_event' | 'web' | 'api' | 'external' | 'parent_pipeline' | 'pipeline'
+  /** Of a merged-results pipeline, whose `sha` is a temporary merge commit: the head that was merged. */
+  readonly sourceSha?: string
+  /** The bridge that started it: a child pipeline, or one of another project. */
+  readonly bridgeId?: number
   readonly userId: number
   /** Set for merge request pipelines. */
   readonly mergeRequestIid: number | null
   readonly beforeSha: string
   /** In order; from the configuration at `sha`. */
-  readonly stages: readonly string[]
+  stages: readonly string[]
   status: PipelineStatus
   yamlErrors: string | null
   readonly createdAt: string
@@ -164,18 +186,35 @@ export interface JobOutcome {
   readonly log: string | null
 }
 
+export interface Trigger {
+  /** Full path of another project; null: a child pipeline in the same one. */
+  readonly project: string | null
+  /** How the one job of that pipeline ends. */
+  readonly ends: 'success' | 'failed' | 'running'
+  readonly seconds: number
+  /** `depend`: the bridge takes over that pipeline's status. Else it is green once that pipeline is there. */
+  readonly strategy: 'depend' | null
+}
+
 /** What a job does when it runs, as `.sandbox-ci.yml` says; kept with the job, so a restart needs no repository. */
 export interface JobScript {
   readonly when: 'on_success' | 'on_failure' | 'always' | 'manual'
   readonly seconds: number
   readonly interruptible: boolean
   readonly log: string
+  /** Makes the job a bridge: it runs nothing itself, it starts a pipeline. */
+  readonly trigger?: Trigger
   /** By attempt; the last entry repeats. Never empty. */
   readonly outcomes: readonly JobOutcome[]
 }
 
+/** `bridge`: starts another pipeline. `external`: a commit status that somebody else reports. */
+export type JobKind = 'build' | 'bridge' | 'external'
+
 export interface Job {
   readonly id: number
+  /** `build` when left out. */
+  readonly kind?: JobKind
   readonly projectId: number
   readonly pipelineId: number
   readonly userId: number
@@ -190,6 +229,9 @@ export interface Job {
   /** Which attempt of this job name in this pipeline it is, from 1. */
   readonly attempt: number
   readonly script: JobScript
+  /** Of an external one: what its reporter says about it. */
+  description?: string | null
+  targetUrl?: string | null
   readonly createdAt: string
   /** When it became pending. */
   queuedAt: string | null
@@ -201,6 +243,7 @@ export interface State {
   nextId: number
   users: User[]
   tokens: Token[]
+  groups: Group[]
   projects: Project[]
   mergeRequests: MergeRequest[]
   notes: Note[]

@@ -9,7 +9,17 @@ import { type Log, silentLog } from '../../src/lib/log.ts'
 import type { State } from './state.ts'
 
 function emptyState(): State {
-  return { nextId: 1, users: [], tokens: [], projects: [], mergeRequests: [], notes: [], pipelines: [], jobs: [] }
+  return {
+    nextId: 1,
+    users: [],
+    tokens: [],
+    groups: [],
+    projects: [],
+    mergeRequests: [],
+    notes: [],
+    pipelines: [],
+    jobs: [],
+  }
 }
 
 export interface Store {

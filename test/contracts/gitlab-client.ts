@@ -1,7 +1,7 @@
 /** The foreign client of the contract suite, gitbeaker, and what the suite needs around it. */
 import { Gitlab } from '@gitbeaker/rest'
 import { expect, vi } from 'vitest'
-import type { GitLabTarget } from './gitlab-target.ts'
+import { type GitLabTarget, PATIENCE_MS } from './gitlab-target.ts'
 
 export type Client = ReturnType<typeof clientFor>
 
@@ -20,14 +20,29 @@ export interface ContractProject {
   open(branch: string, files?: Readonly<Record<string, string>>): Promise<{ iid: number; sha: string }>
 }
 
-/** A fresh private project with a README on `main`, and the target's developer in it. */
-export async function createContractProject(target: GitLabTarget, name: string): Promise<ContractProject> {
+/** A name that nothing has yet. */
+export function freshName(name: string): string {
+  return `${name}-${Math.random().toString(36).slice(2, 10)}`
+}
+
+/** A fresh private project with a README on `main`; only its owner is in it. */
+export async function createPrivateProject(target: GitLabTarget, name: string) {
   const owner = clientFor(target.url, target.ownerToken)
+  const { id, path_with_namespace: path } = await owner.Projects.create({
+    name: freshName(name),
+    initializeWithReadme: true,
+    defaultBranch: 'main',
+    ...(target.groupId === null ? {} : { namespaceId: target.groupId }),
+  })
+  target.removeLater(() => owner.Projects.remove(id))
+  return { id, path, owner }
+}
+
+/** The same with the target's developer in it. */
+export async function createContractProject(target: GitLabTarget, name: string): Promise<ContractProject> {
   const developer = clientFor(target.url, target.developer.token)
-  const suffix = Math.random().toString(36).slice(2, 10)
-  const created = await owner.Projects.create({ name: `${name}-${suffix}`, initializeWithReadme: true })
-  await owner.ProjectMembers.add(created.id, 30, { userId: target.developer.id })
-  const { id } = created
+  const { id, path, owner } = await createPrivateProject(target, name)
+  await owner.ProjectMembers.add(id, 30, { userId: target.developer.id })
 
   async function commit(branch: string, files: Readonly<Record<string, string>>, message = `Change ${branch}`) {
     const branches = await owner.Branches.all(id)
@@ -43,7 +58,7 @@ export async function createContractProject(target: GitLabTarget, name: string):
 
   return {
     id,
-    path: created.path_with_namespace,
+    path,
     owner,
     developer,
     commit,
@@ -68,7 +83,11 @@ export async function refusalOf(call: Promise<unknown>): Promise<{ status: numbe
 }
 
 /** Reads again and again until `arrived` says so; GitLab does much in the background. */
-export function eventually<T>(read: () => Promise<T>, arrived: (value: T) => boolean, timeout = 20_000): Promise<T> {
+export function eventually<T>(
+  read: () => Promise<T>,
+  arrived: (value: T) => boolean,
+  timeout = PATIENCE_MS,
+): Promise<T> {
   return vi.waitFor(
     async () => {
       const value = await read()

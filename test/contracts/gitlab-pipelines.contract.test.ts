@@ -1,5 +1,5 @@
 /** What GitLab promises about pipelines, jobs, their logs, and hooks. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, type TestContext, test } from 'vitest'
 import { type ContractProject, createContractProject, eventually, refusalOf } from './gitlab-client.ts'
 import { type GitLabTarget, openGitLabTarget } from './gitlab-target.ts'
 
@@ -18,6 +18,11 @@ async function finishedPipeline() {
   )
   if (newest === undefined) throw new Error('no pipeline')
   return owner.Pipelines.show(id, newest.id)
+}
+
+/** Pipelines end where somebody runs their jobs. */
+function needsRunners({ skip }: TestContext): void {
+  skip(!target.runsJobs, 'this GitLab has no runners for it (GITLAB_CONTRACT_RUNNERS)')
 }
 
 beforeAll(async () => {
@@ -44,6 +49,8 @@ test('without a configuration there is no pipeline, and none can be asked for', 
 })
 
 describe('a merge request pipeline that fails and is retried', () => {
+  beforeEach(needsRunners)
+
   test('fails with the job, skips what follows, and is the head pipeline', async () => {
     const { owner, id } = project
     const pipeline = await finishedPipeline()
@@ -152,7 +159,8 @@ describe('pipelines on request', () => {
     })
   })
 
-  test('retry all that failed', async () => {
+  test('retry all that failed', async (context) => {
+    needsRunners(context)
     const { owner, id } = project
     const sha = await project.commit('topic/ci', { 'again.txt': 'again\n' })
     await eventually(
@@ -166,6 +174,22 @@ describe('pipelines on request', () => {
       (row) => row.status === 'success',
     )
   })
+})
+
+test('a status that somebody outside reports makes a pipeline of its own kind', async () => {
+  const outside = await createContractProject(target, 'external')
+  const { owner, id } = outside
+  const opened = await outside.open('topic')
+  await owner.Commits.editStatus(id, opened.sha, 'running', { ref: 'topic', name: 'build' })
+  const reported = async () => (await owner.MergeRequests.show(id, opened.iid)).head_pipeline
+  expect(await eventually(reported, (pipeline) => pipeline?.status === 'running')).toMatchObject({
+    source: 'external',
+    sha: opened.sha,
+    ref: 'topic',
+  })
+  await owner.Commits.editStatus(id, opened.sha, 'success', { ref: 'topic', name: 'build' })
+  await eventually(reported, (pipeline) => pipeline?.status === 'success')
+  expect(await owner.Commits.allStatuses(id, opened.sha)).toMatchObject([{ name: 'build', status: 'success' }])
 })
 
 test('hooks are made, read, changed and removed; their secret is never shown', async () => {

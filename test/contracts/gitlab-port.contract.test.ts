@@ -1,102 +1,93 @@
 /**
- * What the service relies on when it talks to GitLab: the port over REST, call by call, against the sandbox. Whatever
- * stands behind the port has to pass this.
+ * What the service relies on when it talks to GitLab: the port over REST, call by call. Whatever stands behind the port
+ * has to pass this: the sandbox, and the GitLab that gitlab-target.ts is pointed at.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { startTestServer, type TestServer } from '../../sandbox/gitlab/test-server.ts'
-import { createGitLab } from '../../src/gitlab/create-gitlab.ts'
-import type { GitLab, GitLabMergeRequest, GitLabMergeRequestFields } from '../../src/gitlab/port.ts'
+import type { GitLab, GitLabMergeRequestFields } from '../../src/gitlab/port.ts'
+import { createPrivateProject, eventually, freshName } from './gitlab-client.ts'
+import { FIELDS, openPortWorld, type PortWorld } from './gitlab-port-world.ts'
 
-const FIELDS: GitLabMergeRequestFields = {
-  title: 'A change',
-  description: 'What it is for.\n',
-  labels: ['docs', 'bot'],
-  assigneeIds: [],
-  reviewerIds: [],
-  squash: false,
-  removeSourceBranch: true,
-}
 const BINARY = Buffer.from([0, 255, 13, 10, 7])
 
-let server: TestServer
+let world: PortWorld
 let gitlab: GitLab
 let projectId: number
 let branch: string
 let last = 0
 
 beforeAll(async () => {
-  server = await startTestServer({
-    files: {
-      'README.md': '# Widgets\n',
-      'src/a.txt': 'a\n',
-      'src/b.txt': 'b\n',
-      'bin/run': { content: '#!/bin/sh\n', executable: true },
-      '.sandbox-ci.yml': 'stages: [test]\njobs:\n  unit: { stage: test, seconds: 1 }\n',
-    },
-  })
-  gitlab = createGitLab({ url: server.url, token: 'token-of-maintainer', timeoutMs: 10_000 })
-  projectId = server.project.id
+  world = await openPortWorld()
+  gitlab = world.gitlab
+  projectId = world.project.id
+  await world.project.owner.Commits.create(projectId, 'main', 'Add files', [
+    { action: 'create', filePath: 'src/a.txt', content: 'a\n' },
+    { action: 'create', filePath: 'src/b.txt', content: 'b\n' },
+    { action: 'create', filePath: 'bin/run', content: '#!/bin/sh\n', execute_filemode: true },
+  ])
 })
-afterAll(() => server.remove())
+afterAll(() => world.target.close())
 
 beforeEach(() => {
   last += 1
   branch = `contract/branch-${last}`
 })
 
-async function mainHead(): Promise<string> {
-  const main = await gitlab.getBranch(projectId, 'main')
-  if (main === null) throw new Error('no main')
-  return main.sha
-}
-
-async function commit(file = `docs/${branch}.md`, content = 'x\n'): Promise<string> {
-  const { sha } = await gitlab.createCommit(projectId, {
-    branch,
-    startSha: await mainHead(),
-    message: 'Add it\n\nWorkqueue-Item: 1\n',
-    actions: [{ action: 'create', file_path: file, content }],
-    force: true,
-  })
-  return sha
-}
-
-async function open(fields: Partial<GitLabMergeRequestFields> = {}): Promise<GitLabMergeRequest> {
-  return gitlab.createMergeRequest(projectId, { sourceBranch: branch, targetBranch: 'main' }, { ...FIELDS, ...fields })
-}
-
-/** Reads until GitLab has made up its mind. */
-async function settled(iid: number): Promise<GitLabMergeRequest> {
-  for (let look = 0; look < 10; look += 1) {
-    const mergeRequest = await gitlab.getMergeRequest(projectId, iid)
-    if (mergeRequest === null) throw new Error(`no merge request ${iid}`)
-    if (!['unchecked', 'checking', 'preparing'].includes(mergeRequest.detailedMergeStatus)) return mergeRequest
-    await server.pass(5_000)
-  }
-  throw new Error(`merge request ${iid} does not settle`)
-}
+const commit = (files?: Readonly<Record<string, string>>) => world.commit(branch, files)
+const open = (fields?: Partial<GitLabMergeRequestFields>) => world.open(branch, fields)
 
 describe('projects and users', () => {
   test('a project is found by number, and by path in any case', async () => {
     const byNumber = await gitlab.getProject(projectId)
     expect(byNumber).toMatchObject({ id: projectId, defaultBranch: 'main', archived: false, mergeMethod: 'merge' })
-    expect(await gitlab.getProject(server.project.pathWithNamespace.toUpperCase())).toEqual(byNumber)
+    expect(await gitlab.getProject(world.project.path.toUpperCase())).toEqual(byNumber)
   })
 
   test('a missing project and one that the token may not see are null', async () => {
     expect(await gitlab.getProject('group/nowhere')).toBeNull()
-    const stranger = createGitLab({ url: server.url, token: 'token-of-stranger', timeoutMs: 10_000 })
-    expect(await stranger.getProject(projectId)).toBeNull()
+    const { id } = await createPrivateProject(world.target, 'unseen')
+    expect(await world.portFor(world.target.developer.token).getProject(id)).toBeNull()
   })
 
   test('a bad token is told from a missing project', async () => {
-    const nobody = createGitLab({ url: server.url, token: 'no-such-token', timeoutMs: 10_000 })
-    await expect(nobody.getProject(projectId)).rejects.toMatchObject({ code: 'gitlab_unauthorized' })
+    await expect(world.portFor('no-such-token').getProject(projectId)).rejects.toMatchObject({
+      code: 'gitlab_unauthorized',
+    })
   })
 
   test('a user is found by exactly this name', async () => {
-    expect(await gitlab.getUserId('Developer')).toBe(server.users.developer.id)
-    expect(await gitlab.getUserId('develop')).toBeNull()
+    expect(await gitlab.getUserId(world.target.developer.username.toUpperCase())).toBe(world.target.developer.id)
+    expect(await gitlab.getUserId(`${world.target.developer.username}-and-more`)).toBeNull()
+  })
+
+  test('a token says whose it is, and which address its commits carry', async () => {
+    const own = await world.portFor(world.target.developer.token).getOwnUser()
+    expect(own).toEqual({ id: world.target.developer.id, commitEmail: expect.stringContaining('@') })
+  })
+
+  test('how a project squashes and merges is what its settings say', async () => {
+    const { id, owner } = await createPrivateProject(world.target, 'settings')
+    expect(await gitlab.getProject(id)).toMatchObject({ squashOption: 'default_off', mergeMethod: 'merge' })
+    await owner.Projects.edit(id, { squashOption: 'always', mergeMethod: 'rebase_merge' })
+    expect(await gitlab.getProject(id)).toMatchObject({ squashOption: 'always', mergeMethod: 'rebase_merge' })
+  })
+
+  test('a member of a group is one of the groups below it too', async ({ skip }) => {
+    if (world.target.groupId === null) return skip('groups need a group to be made in (GITLAB_CONTRACT_GROUP)')
+    const { owner } = world.project
+    const above = await owner.Groups.create('Above', freshName('above'), { parentId: world.target.groupId })
+    world.target.removeLater(() => owner.Groups.remove(above.id))
+    const below = await owner.Groups.create('Below', freshName('below'), { parentId: above.id })
+    const path = String(below['full_path'])
+    const member = (userId: number) => gitlab.isGroupMember(path, userId)
+    expect(await member(world.target.developer.id)).toBe(false)
+    await owner.GroupMembers.add(above.id, 30, { userId: world.target.developer.id })
+    expect(
+      await eventually(
+        () => member(world.target.developer.id),
+        (is) => is,
+      ),
+    ).toBe(true)
+    expect(await gitlab.isGroupMember(`${path}/nowhere`, world.target.developer.id)).toBe(false)
   })
 })
 
@@ -107,7 +98,7 @@ describe('branches, trees and commits', () => {
   })
 
   test('a branch shows its head, with parents and the whole message', async () => {
-    const parent = await mainHead()
+    const parent = await world.mainHead()
     const sha = await commit()
     expect(await gitlab.getBranch(projectId, branch)).toMatchObject({
       sha,
@@ -116,6 +107,7 @@ describe('branches, trees and commits', () => {
       parentShas: [parent],
       headMessage: 'Add it\n\nWorkqueue-Item: 1\n',
       committerEmail: (await gitlab.getOwnUser()).commitEmail,
+      committedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
     })
     await gitlab.deleteBranch(projectId, branch)
     expect(await gitlab.getBranch(projectId, branch)).toBeNull()
@@ -127,8 +119,8 @@ describe('branches, trees and commits', () => {
 
   test('a commit takes all actions and forces the branch onto its start', async () => {
     const first = await commit()
-    const startSha = await mainHead()
-    const { sha } = await gitlab.createCommit(projectId, {
+    const startSha = await world.mainHead()
+    const made = await gitlab.createCommit(projectId, {
       branch,
       startSha,
       message: 'All at once',
@@ -142,6 +134,8 @@ describe('branches, trees and commits', () => {
       ],
       force: true,
     })
+    const { sha } = made
+    expect(made).toEqual({ sha, parentShas: [startSha] })
     const head = await gitlab.getBranch(projectId, branch)
     expect(head).toMatchObject({ sha, parentShas: [startSha] })
     expect(sha).not.toBe(first)
@@ -161,7 +155,7 @@ describe('branches, trees and commits', () => {
   })
 
   test("a commit that cannot be made is refused for good, with GitLab's own sentence", async () => {
-    await expect(commit('README.md')).rejects.toMatchObject({
+    await expect(commit({ 'README.md': 'x\n' })).rejects.toMatchObject({
       code: 'gitlab_rejected',
       failure: 'permanent',
       answer: 'A file with this name already exists',
@@ -173,7 +167,7 @@ describe('branches, trees and commits', () => {
 describe('merge requests', () => {
   test('are created with all they were given, and found by their branches while they are open', async () => {
     const sha = await commit()
-    const created = await open({ reviewerIds: [server.users.developer.id], squash: true })
+    const created = await open({ reviewerIds: [world.target.developer.id], squash: true })
     expect(created).toMatchObject({
       projectId,
       state: 'opened',
@@ -183,11 +177,11 @@ describe('merge requests', () => {
       targetBranch: 'main',
       squash: true,
       removeSourceBranch: true,
-      reviewerIds: [server.users.developer.id],
+      reviewerIds: [world.target.developer.id],
       mergedAt: null,
     })
     expect([...created.labels].sort()).toEqual(['bot', 'docs'])
-    expect((await settled(created.iid)).sha).toBe(sha)
+    expect((await world.settled(created.iid)).sha).toBe(sha)
     expect((await gitlab.findOpenMergeRequest(projectId, branch, 'main'))?.iid).toBe(created.iid)
     await gitlab.updateMergeRequest(projectId, created.iid, { stateEvent: 'close' })
     expect(await gitlab.findOpenMergeRequest(projectId, branch, 'main')).toBeNull()
@@ -205,7 +199,7 @@ describe('merge requests', () => {
 
   test('take changes, and lists that are emptied', async () => {
     await commit()
-    const { iid } = await open({ assigneeIds: [server.users.developer.id] })
+    const { iid } = await open({ assigneeIds: [world.target.developer.id] })
     const changed = await gitlab.updateMergeRequest(projectId, iid, { title: 'Other', labels: [], assigneeIds: [] })
     expect(changed).toMatchObject({ title: 'Other', labels: [], assigneeIds: [], description: FIELDS.description })
   })
@@ -221,19 +215,28 @@ describe('merge requests', () => {
     expect(await gitlab.getMergeRequest(projectId, 999_999)).toBeNull()
   })
 
-  test('show the pipeline of their head', async () => {
-    const sha = await commit()
+  test('show the pipeline of their head, and what kind it is', async () => {
+    const job = { name: 'unit', stage: 'test', prints: 'ok', ends: 'green' } as const
+    const { path, content } = world.target.pipelineFile([job])
+    const sha = await commit({ [path]: content })
     const { iid } = await open()
-    await server.pass(60_000)
-    expect((await settled(iid)).headPipeline).toMatchObject({ sha, status: 'success' })
+    const pipeline = await world.headPipeline(iid)
+    expect(pipeline).toMatchObject({
+      sha,
+      projectId,
+      source: 'merge_request_event',
+      ref: `refs/merge-requests/${iid}/head`,
+    })
+    expect(await gitlab.listBridges(projectId, Number(pipeline?.id))).toEqual([])
+    if (world.target.runsJobs) await world.headPipeline(iid, ({ status }) => status === 'success')
   })
 
   test('are merged at exactly this head', async () => {
     const sha = await commit()
     const { iid } = await open()
-    await settled(iid)
+    await world.settled(iid)
     const wrong = await gitlab.mergeMergeRequest(projectId, iid, {
-      sha: await mainHead(),
+      sha: await world.mainHead(),
       squash: false,
       removeSourceBranch: true,
     })
@@ -241,82 +244,27 @@ describe('merge requests', () => {
     const answer = await gitlab.mergeMergeRequest(projectId, iid, { sha, squash: false, removeSourceBranch: true })
     expect(answer).toMatchObject({ merged: true, mergeRequest: { state: 'merged' } })
     const after = await gitlab.getMergeRequest(projectId, iid)
-    expect(after).toMatchObject({ state: 'merged', mergeCommitSha: await mainHead() })
+    expect(after).toMatchObject({ state: 'merged', mergeCommitSha: await world.mainHead() })
     expect(after?.mergedAt).toMatch(/^\d{4}-/)
   })
 
   test('that cannot be merged answer so, without an error', async () => {
     const sha = await commit()
     const { iid } = await open({ title: 'Draft: later' })
-    expect(await settled(iid)).toMatchObject({ draft: true, detailedMergeStatus: 'draft_status' })
+    expect(await world.settled(iid)).toMatchObject({ draft: true, detailedMergeStatus: 'draft_status' })
     const answer = await gitlab.mergeMergeRequest(projectId, iid, { sha, squash: false, removeSourceBranch: true })
     expect(answer).toMatchObject({ merged: false, status: 405 })
   })
 
   test('that conflict say so once GitLab has looked', async () => {
-    await commit('docs/fought-over.md', 'ours\n')
+    await commit({ 'docs/fought-over.md': 'ours\n' })
     const { iid } = await open()
-    await server.commit('main', { 'docs/fought-over.md': 'theirs\n' })
-    expect(await settled(iid)).toMatchObject({ detailedMergeStatus: 'conflict', hasConflicts: true })
-  })
-})
-
-describe('notes', () => {
-  test('are written, listed with their author, and edited', async () => {
-    await commit()
-    const { iid } = await open()
-    const id = await gitlab.createNote(projectId, iid, 'Waiting for CI.')
-    const own = await gitlab.getOwnUser()
-    const comments = async () => (await gitlab.listNotes(projectId, iid)).filter(({ system }) => !system)
-    expect(await comments()).toMatchObject([{ id, body: 'Waiting for CI.', authorId: own.id }])
-    expect(await gitlab.updateNote(projectId, iid, id, 'Waiting for a review.')).toBe(true)
-    expect(await comments()).toMatchObject([{ id, body: 'Waiting for a review.' }])
-  })
-
-  test('that are gone cannot be edited, which is no error', async () => {
-    await commit()
-    const { iid } = await open()
-    expect(await gitlab.updateNote(projectId, iid, 999_999, 'x')).toBe(false)
-  })
-})
-
-describe('what is asked before a merge', () => {
-  test('the merge that would be made: on the target, of the head', async () => {
-    const head = await commit()
-    const { iid } = await open()
-    const sha = await gitlab.getMergeRef(projectId, iid)
-    expect(await gitlab.getCommit(projectId, String(sha))).toEqual({ sha, parentShas: [await mainHead(), head] })
-    const { diffs, timedOut } = await gitlab.compare(projectId, await mainHead(), String(sha), true)
-    expect({ paths: diffs.map(({ newPath }) => newPath), timedOut }).toEqual({
-      paths: [`docs/${branch}.md`],
-      timedOut: false,
-    })
-  })
-
-  test('a commit that does not exist is null', async () => {
-    expect(await gitlab.getCommit(projectId, 'f'.repeat(40))).toBeNull()
-  })
-
-  test('who has approved', async () => {
-    await commit()
-    const { iid } = await open()
-    expect((await gitlab.getApprovals(projectId, iid)).approvedBy).toEqual([])
-    await server.call('POST', `/merge_requests/${iid}/approve`, undefined, 'developer')
-    const { approvedBy } = await gitlab.getApprovals(projectId, iid)
-    expect(approvedBy).toMatchObject([{ username: 'developer', approvedAt: expect.stringMatching(/^\d{4}-/) }])
-  })
-
-  test('a file as it is at a ref, bytes and all; null where there is none', async () => {
-    const sha = await commit('docs/bytes.md', 'ä\n')
-    expect((await gitlab.getFile(projectId, 'docs/bytes.md', sha))?.content).toEqual(Buffer.from('ä\n'))
-    expect(await gitlab.getFile(projectId, 'docs/none.md', sha)).toBeNull()
-  })
-
-  test('what a pipeline has started elsewhere: here, nothing', async () => {
-    await commit()
-    const { iid } = await open()
-    const pipeline = (await settled(iid)).headPipeline
-    expect(pipeline).toMatchObject({ source: expect.any(String), ref: expect.any(String) })
-    expect(await gitlab.listBridges(projectId, Number(pipeline?.id))).toEqual([])
+    await world.project.commit('main', { 'docs/fought-over.md': 'theirs\n' })
+    const conflicting = await eventually(
+      () => world.settled(iid),
+      ({ hasConflicts }) => hasConflicts,
+    )
+    expect(conflicting.detailedMergeStatus).toBe('conflict')
+    expect(await gitlab.getMergeRef(projectId, iid)).toBeNull()
   })
 })

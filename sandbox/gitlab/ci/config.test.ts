@@ -7,6 +7,7 @@ test('reads a job with all its defaults', () => {
       stages: ['build', 'test', 'deploy'],
       mergeRequests: true,
       branches: 'default',
+      mergedResults: null,
       jobs: [
         {
           name: 'unit',

@@ -7,6 +7,7 @@
  *     workflow:
  *       merge_requests: true           # pipelines for merge requests (opened, pushed to); default true
  *       branches: default              # pipelines for pushed branches: default | all | none; default: default
+ *       merged_results: true           # those of merge requests run on the merge to be; default: as the project says
  *     jobs:
  *       compile:
  *         stage: build                 # default: test
@@ -20,10 +21,16 @@
  *         when: manual                 # on_success (default) | on_failure | always | manual
  *         interruptible: true          # a newer pipeline may cancel it while it runs; default false
  *         only: merge_requests         # or `branches`; default: both
+ *       downstream:
+ *         trigger:                     # makes it a bridge: it starts a pipeline of one job and runs nothing itself
+ *           ends: failed               # success (default) | failed | running, which is: never within a day
+ *           seconds: 5                 # how long that job runs; default 1
+ *           strategy: depend           # the bridge ends as that pipeline does; default: green once it has started
+ *           project: other/project     # default: a child pipeline in this one
  */
 import { parseDocument } from 'yaml'
 import { z } from 'zod'
-import type { JobOutcome, JobScript } from '../state.ts'
+import type { JobOutcome, JobScript, Trigger } from '../state.ts'
 
 export const CI_CONFIG_PATH = '.sandbox-ci.yml'
 
@@ -38,6 +45,8 @@ export interface CiConfig {
   readonly stages: readonly string[]
   readonly mergeRequests: boolean
   readonly branches: 'default' | 'all' | 'none'
+  /** Null: the project decides. */
+  readonly mergedResults: boolean | null
   /** In the order of the file. */
   readonly jobs: readonly JobConfig[]
 }
@@ -68,6 +77,15 @@ const outcome = z
     }),
   )
 
+const trigger = z
+  .strictObject({
+    project: z.string().min(1).nullable().default(null),
+    ends: z.enum(['success', 'failed', 'running']).default('success'),
+    seconds: z.number().min(0).max(86_400).default(1),
+    strategy: z.literal('depend').nullable().default(null),
+  })
+  .transform((given): Trigger => given)
+
 const job = z.strictObject({
   stage: z.string().default('test'),
   seconds: z.number().min(0).max(86_400).default(1),
@@ -80,6 +98,7 @@ const job = z.strictObject({
   when: z.enum(['on_success', 'on_failure', 'always', 'manual']).default('on_success'),
   interruptible: z.boolean().default(false),
   only: z.enum(['merge_requests', 'branches']).optional(),
+  trigger: trigger.optional(),
 })
 
 const file = z.strictObject({
@@ -88,8 +107,9 @@ const file = z.strictObject({
     .strictObject({
       merge_requests: z.boolean().default(true),
       branches: z.enum(['default', 'all', 'none']).default('default'),
+      merged_results: z.boolean().nullable().default(null),
     })
-    .default({ merge_requests: true, branches: 'default' }),
+    .default({ merge_requests: true, branches: 'default', merged_results: null }),
   jobs: z.record(z.string().min(1).max(255), job),
 })
 
@@ -108,7 +128,8 @@ export function parseCiConfig(text: string): ParsedCiConfig {
   const configs = Object.entries(jobs).map(([name, given]): JobConfig => {
     const { stage, seconds, log, outcomes, when, interruptible } = given
     const allowFailure = given.allow_failure ?? when === 'manual'
-    return { name, stage, seconds, log, outcomes, when, interruptible, allowFailure, only: given.only ?? null }
+    const config = { name, stage, seconds, log, outcomes, when, interruptible, allowFailure, only: given.only ?? null }
+    return given.trigger === undefined ? config : { ...config, trigger: given.trigger }
   })
   if (configs.length === 0) return { error: 'jobs config should contain at least one visible job' }
   const astray = configs.find((config) => !stages.includes(config.stage))
@@ -117,7 +138,8 @@ export function parseCiConfig(text: string): ParsedCiConfig {
       error: `${astray.name} job: chosen stage ${astray.stage} does not exist; available stages are ${stages.join(', ')}`,
     }
   }
-  return { config: { stages, mergeRequests: workflow.merge_requests, branches: workflow.branches, jobs: configs } }
+  const { merge_requests: mergeRequests, branches, merged_results: mergedResults } = workflow
+  return { config: { stages, mergeRequests, branches, mergedResults, jobs: configs } }
 }
 
 /** Whether GitLab would skip the pipeline of a commit with this message. */

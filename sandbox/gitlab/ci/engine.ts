@@ -7,6 +7,7 @@ import { messageOf } from '../../../src/lib/errors.ts'
 import type { SandboxContext } from '../context.ts'
 import { ZERO_SHA } from '../git/repository.ts'
 import type { Push, SandboxSignals } from '../state.ts'
+import { startBridges } from './bridges.ts'
 import { advance, resume } from './jobs.ts'
 import { createPipeline, type PipelineRequest, updateHeadPipeline } from './pipelines.ts'
 import { isAlive } from './status.ts'
@@ -42,6 +43,7 @@ export function startCi(context: SandboxContext): Ci {
   }
   context.signals.on('push', onPush)
   context.signals.on('merge_request', onMergeRequest)
+  const stopBridges = startBridges(context)
   for (const job of context.state.jobs) resume(context, job)
   for (const pipeline of context.state.pipelines) if (isAlive(pipeline.status)) advance(context, pipeline)
   return {
@@ -49,6 +51,7 @@ export function startCi(context: SandboxContext): Ci {
     async stop() {
       context.signals.off('push', onPush)
       context.signals.off('merge_request', onMergeRequest)
+      stopBridges()
       await tail
     },
   }

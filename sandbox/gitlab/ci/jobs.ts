@@ -4,7 +4,7 @@
  * that the job is still where it was left, so nothing has to be called off. Every change of status is saved and signalled.
  */
 import type { SandboxContext } from '../context.ts'
-import type { Job, JobStatus, Pipeline } from '../state.ts'
+import type { Job, JobKind, JobStatus, Pipeline } from '../state.ts'
 import { compositeStatus, isAlive, isCompleted, promotedStatus } from './status.ts'
 import { closingTrace, openingTrace } from './trace.ts'
 
@@ -14,6 +14,10 @@ const PICK_UP_MS = 400
 /** All jobs of a pipeline, retried ones too, oldest first. */
 export function jobsOf(context: SandboxContext, pipeline: Pipeline): readonly Job[] {
   return context.state.jobs.filter((job) => job.pipelineId === pipeline.id)
+}
+
+export function kindOf(job: Job): JobKind {
+  return job.kind ?? 'build'
 }
 
 /** The newest attempt of each job, in the order of stages. */
@@ -49,11 +53,13 @@ export function advance(context: SandboxContext, pipeline: Pipeline): void {
 export function enqueue(context: SandboxContext, job: Job): void {
   job.queuedAt = context.timestamp()
   setJobStatus(context, job, 'pending')
-  awaitRunner(context, job)
+  // What starts a bridge is in bridges.ts.
+  if (kindOf(job) === 'build') awaitRunner(context, job)
 }
 
 /** Sets the timers of a job anew, as after a restart. */
 export function resume(context: SandboxContext, job: Job): void {
+  if (kindOf(job) !== 'build') return
   if (job.status === 'pending') awaitRunner(context, job)
   if (job.status === 'running') {
     const ranMs = job.startedAt === null ? 0 : context.clock.now().getTime() - Date.parse(job.startedAt)
@@ -99,7 +105,7 @@ function awaitEnd(context: SandboxContext, job: Job, ms: number): void {
   })
 }
 
-function setJobStatus(context: SandboxContext, job: Job, status: JobStatus): void {
+export function setJobStatus(context: SandboxContext, job: Job, status: JobStatus): void {
   job.status = status
   if (status === 'running') job.startedAt = context.timestamp()
   if (isCompleted(status) && job.startedAt !== null) job.finishedAt = context.timestamp()

@@ -4,9 +4,11 @@
  */
 import type { SandboxContext } from '../context.ts'
 import { listCommits, readFile, ZERO_SHA } from '../git/repository.ts'
+import { mergeToBe } from '../merge-requests/merge.ts'
+import { testedHead } from '../merge-requests/status.ts'
 import type { Job, MergeRequest, Pipeline, Project } from '../state.ts'
 import { asksToSkipCi, CI_CONFIG_PATH, type CiConfig, type JobConfig, parseCiConfig } from './config.ts'
-import { advance, cancelJob, enqueue, jobsOf, latestJobsOf, pipelineOf } from './jobs.ts'
+import { advance, cancelJob, enqueue, jobsOf, kindOf, latestJobsOf, pipelineOf } from './jobs.ts'
 import { isAlive } from './status.ts'
 
 export interface PipelineRequest {
@@ -19,6 +21,8 @@ export interface PipelineRequest {
   readonly mergeRequest?: MergeRequest
   /** The old tip, for pushes. */
   readonly beforeSha?: string
+  /** The head of a merged-results pipeline, whose `sha` is the merge to be. */
+  readonly sourceSha?: string
 }
 
 export type PipelineResult = { readonly pipeline: Pipeline } | { readonly refused: string }
@@ -51,18 +55,37 @@ export async function createPipeline(context: SandboxContext, request: PipelineR
   if (request.source !== 'api' && asksToSkipCi(commit?.message ?? '')) {
     return { pipeline: finishedPipeline(context, request, 'skipped', null) }
   }
-  return { pipeline: startPipeline(context, request, config.stages, jobs) }
+  return { pipeline: startPipeline(context, await onMergedResults(context, request, config), config.stages, jobs) }
 }
 
-/** Stops what is not over yet. */
+/** The request for the merge to be, where that is wished and git can merge the two; else as it was. */
+async function onMergedResults(
+  context: SandboxContext,
+  request: PipelineRequest,
+  { mergedResults }: CiConfig,
+): Promise<PipelineRequest> {
+  const { project, mergeRequest, sha } = request
+  if (mergeRequest === undefined || !(mergedResults ?? project.mergePipelinesEnabled ?? false)) return request
+  const merge = await mergeToBe(context, project, mergeRequest, sha)
+  return merge === null ? request : { ...request, sha: merge, sourceSha: sha }
+}
+
+/** Stops what is not over yet, child pipelines too. */
 export function cancelPipeline(context: SandboxContext, pipeline: Pipeline): void {
-  for (const job of latestJobsOf(context, pipeline)) cancelJob(context, job)
+  const jobs = latestJobsOf(context, pipeline)
+  for (const job of jobs) cancelJob(context, job)
+  for (const child of context.state.pipelines) {
+    if (child.source === 'parent_pipeline' && jobs.some((job) => job.id === child.bridgeId))
+      cancelPipeline(context, child)
+  }
   advance(context, pipeline)
 }
 
 /** Runs the failed and canceled jobs again, and after them what was skipped because of them. */
 export function retryPipeline(context: SandboxContext, pipeline: Pipeline, userId: number): void {
-  const failed = latestJobsOf(context, pipeline).filter((job) => job.status === 'failed' || job.status === 'canceled')
+  const failed = latestJobsOf(context, pipeline).filter(
+    (job) => kindOf(job) !== 'external' && (job.status === 'failed' || job.status === 'canceled'),
+  )
   for (const job of failed) cloneJob(context, job, userId)
   for (const job of failed) reviveSkipped(context, pipeline, job)
   advance(context, pipeline)
@@ -92,7 +115,7 @@ export function playJob(context: SandboxContext, job: Job): void {
 export function pipelinesOf(context: SandboxContext, mergeRequest: MergeRequest): readonly Pipeline[] {
   const { projectId, iid, sourceBranch, sha } = mergeRequest
   return context.state.pipelines
-    .filter((pipeline) => pipeline.projectId === projectId)
+    .filter((pipeline) => pipeline.projectId === projectId && pipeline.source !== 'parent_pipeline')
     .filter((pipeline) =>
       pipeline.mergeRequestIid === null
         ? pipeline.ref === sourceBranch && pipeline.sha === sha
@@ -106,7 +129,7 @@ export function pipelinesOf(context: SandboxContext, mergeRequest: MergeRequest)
  * the old one stays, though it belongs to an older commit, as in GitLab.
  */
 export function updateHeadPipeline(context: SandboxContext, mergeRequest: MergeRequest): void {
-  const fitting = pipelinesOf(context, mergeRequest).filter((pipeline) => pipeline.sha === mergeRequest.sha)
+  const fitting = pipelinesOf(context, mergeRequest).filter((pipeline) => testedHead(pipeline) === mergeRequest.sha)
   const head = fitting.find((pipeline) => pipeline.mergeRequestIid !== null) ?? fitting[0]
   if (head === undefined || head.id === mergeRequest.headPipelineId) return
   mergeRequest.headPipelineId = head.id
@@ -132,8 +155,9 @@ function startPipeline(
 ): Pipeline {
   const used = stages.filter((stage) => jobs.some((job) => job.stage === stage))
   const pipeline = addPipeline(context, request, used)
-  for (const { name, stage, allowFailure, when, seconds, interruptible, log, outcomes } of jobs) {
+  for (const { name, stage, allowFailure, when, seconds, interruptible, log, outcomes, trigger } of jobs) {
     addJob(context, {
+      kind: trigger === undefined ? 'build' : 'bridge',
       projectId: pipeline.projectId,
       pipelineId: pipeline.id,
       userId: request.userId,
@@ -141,7 +165,7 @@ function startPipeline(
       stage,
       allowFailure,
       attempt: 1,
-      script: { when, seconds, interruptible, log, outcomes },
+      script: { when, seconds, interruptible, log, outcomes, ...(trigger === undefined ? {} : { trigger }) },
     })
   }
   cancelRedundant(context, pipeline)
@@ -163,20 +187,40 @@ function finishedPipeline(
   return pipeline
 }
 
-function addPipeline(context: SandboxContext, request: PipelineRequest, stages: readonly string[]): Pipeline {
-  const { project, mergeRequest } = request
-  const now = context.timestamp()
-  const pipeline: Pipeline = {
-    id: context.nextId(),
-    iid: project.nextPipelineIid++,
-    projectId: project.id,
+export function addPipeline(context: SandboxContext, request: PipelineRequest, stages: readonly string[]): Pipeline {
+  const { project, mergeRequest, sourceSha } = request
+  const kind = sourceSha === undefined ? 'head' : 'merge'
+  const pipeline = keepPipeline(context, project, {
     sha: request.sha,
-    ref: mergeRequest === undefined ? request.branch : `refs/merge-requests/${mergeRequest.iid}/head`,
+    ref: mergeRequest === undefined ? request.branch : `refs/merge-requests/${mergeRequest.iid}/${kind}`,
     source: mergeRequest === undefined ? request.source : 'merge_request_event',
     userId: request.userId,
     mergeRequestIid: mergeRequest?.iid ?? null,
     beforeSha: request.beforeSha ?? ZERO_SHA,
     stages,
+    ...(sourceSha === undefined ? {} : { sourceSha }),
+  })
+  const { mergeRequests } = context.state
+  for (const candidate of mergeRequests) {
+    const concerned = candidate.state === 'opened' && candidate.projectId === project.id
+    if (concerned && candidate.sourceBranch === request.branch) updateHeadPipeline(context, candidate)
+  }
+  return pipeline
+}
+
+/** Makes the record; what it means for merge requests and when its jobs start is the caller's affair. */
+export function keepPipeline(
+  context: SandboxContext,
+  project: Project,
+  given: Pick<Pipeline, 'sha' | 'ref' | 'source' | 'userId' | 'mergeRequestIid' | 'beforeSha' | 'stages'> &
+    Pick<Pipeline, 'sourceSha' | 'bridgeId'>,
+): Pipeline {
+  const now = context.timestamp()
+  const pipeline: Pipeline = {
+    id: context.nextId(),
+    iid: project.nextPipelineIid++,
+    projectId: project.id,
+    ...given,
     status: 'created',
     yamlErrors: null,
     createdAt: now,
@@ -185,18 +229,16 @@ function addPipeline(context: SandboxContext, request: PipelineRequest, stages: 
     finishedAt: null,
   }
   context.state.pipelines.push(pipeline)
-  const { mergeRequests } = context.state
-  for (const candidate of mergeRequests) {
-    const concerned = candidate.state === 'opened' && candidate.projectId === project.id
-    if (concerned && candidate.sourceBranch === request.branch) updateHeadPipeline(context, candidate)
-  }
   context.save()
   return pipeline
 }
 
-function addJob(
+export function addJob(
   context: SandboxContext,
-  job: Pick<Job, 'projectId' | 'pipelineId' | 'userId' | 'name' | 'stage' | 'allowFailure' | 'attempt' | 'script'>,
+  job: Pick<
+    Job,
+    'kind' | 'projectId' | 'pipelineId' | 'userId' | 'name' | 'stage' | 'allowFailure' | 'attempt' | 'script'
+  >,
 ): Job {
   const added: Job = {
     ...job,
@@ -218,8 +260,9 @@ function addJob(
 
 function cloneJob(context: SandboxContext, job: Job, userId: number): Job {
   job.retried = true
-  const { projectId, pipelineId, name, stage, allowFailure, script } = job
-  return addJob(context, { projectId, pipelineId, userId, name, stage, allowFailure, attempt: job.attempt + 1, script })
+  const { projectId, pipelineId, name, stage, allowFailure, script, attempt } = job
+  const same = { kind: kindOf(job), projectId, pipelineId, name, stage, allowFailure, script }
+  return addJob(context, { ...same, userId, attempt: attempt + 1 })
 }
 
 /** Jobs after `job` that were skipped get their turn again. */
@@ -239,7 +282,7 @@ function reviveSkipped(context: SandboxContext, pipeline: Pipeline, job: Job): v
 function cancelRedundant(context: SandboxContext, newer: Pipeline): void {
   for (const older of context.state.pipelines) {
     const same = older.projectId === newer.projectId && older.ref === newer.ref
-    if (!same || older.id >= newer.id || older.sha === newer.sha) continue
+    if (!same || older.id >= newer.id || testedHead(older) === testedHead(newer)) continue
     if (!isAlive(older.status) && older.status !== 'manual') continue
     const busy = jobsOf(context, older).some((job) => job.startedAt !== null && !job.script.interruptible)
     if (!busy) cancelPipeline(context, older)

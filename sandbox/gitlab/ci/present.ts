@@ -6,6 +6,7 @@ import { presentPipelineBasic } from '../present/pipeline.ts'
 import { projectUrl } from '../present/project.ts'
 import { presentUserId } from '../present/user.ts'
 import type { Job, Pipeline, Project } from '../state.ts'
+import { downstreamOf } from './bridges.ts'
 
 /** The one runner of the sandbox. */
 export const RUNNER = { id: 1, description: 'sandbox-runner', tags: ['sandbox'] } as const
@@ -27,6 +28,21 @@ export async function presentJobs(
 ): Promise<readonly object[]> {
   const commit = await readCommit(context.git(project), pipeline.sha)
   return jobs.map((job) => presentJob(context, project, pipeline, job, commit))
+}
+
+/** The same for bridges, with the pipeline that each has started. */
+export async function presentBridges(
+  context: SandboxContext,
+  project: Project,
+  pipeline: Pipeline,
+  bridges: readonly Job[],
+): Promise<readonly object[]> {
+  const presented = await presentJobs(context, project, pipeline, bridges)
+  return presented.map((job, index) => {
+    const bridge = bridges[index]
+    const downstream = bridge === undefined ? null : downstreamOf(context, bridge)
+    return { ...job, downstream_pipeline: downstream && presentPipelineBasic(context, downstream) }
+  })
 }
 
 function presentJob(

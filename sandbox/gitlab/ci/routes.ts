@@ -13,7 +13,7 @@ import { flag, numberParam, rawParams, readParams, text } from '../params.ts'
 import { presentPipelineBasic, presentPipelineDetail } from '../present/pipeline.ts'
 import { mayMerge } from '../protection.ts'
 import type { Job, MergeRequest, Pipeline } from '../state.ts'
-import { advance, branchOf, cancelJob, jobsOf, pipelineOf } from './jobs.ts'
+import { advance, branchOf, cancelJob, jobsOf, kindOf, pipelineOf } from './jobs.ts'
 import {
   cancelPipeline,
   createPipeline,
@@ -24,7 +24,7 @@ import {
   retryJob,
   retryPipeline,
 } from './pipelines.ts'
-import { presentJobs } from './present.ts'
+import { presentBridges, presentJobs } from './present.ts'
 
 const STATUSES = [
   'created',
@@ -104,13 +104,18 @@ function registerPipelines(app: FastifyInstance, context: SandboxContext): void 
     const { project, pipeline } = findPipeline(request)
     const { include_retried } = readParams(request, z.object({ include_retried: flag.default(false) }))
     const inScope = readScope(request)
-    const rows = jobsOf(context, pipeline).filter((job) => (include_retried || !job.retried) && inScope(job))
+    const rows = jobsOf(context, pipeline).filter(
+      (job) => kindOf(job) === 'build' && (include_retried || !job.retried) && inScope(job),
+    )
     const shown = paginate(request, reply, context.externalUrl, rows.toReversed())
     return presentJobs(context, project, pipeline, shown)
   })
   app.get(`${base}/:pipeline_id/bridges`, (request, reply) => {
-    findPipeline(request)
-    return paginate(request, reply, context.externalUrl, [])
+    const { project, pipeline } = findPipeline(request)
+    const inScope = readScope(request)
+    const rows = jobsOf(context, pipeline).filter((job) => kindOf(job) === 'bridge' && !job.retried && inScope(job))
+    const shown = paginate(request, reply, context.externalUrl, rows.toReversed())
+    return presentBridges(context, project, pipeline, shown)
   })
 
   function findPipeline(request: FastifyRequest): PipelineAccess {
@@ -160,16 +165,18 @@ function registerJobs(app: FastifyInstance, context: SandboxContext): void {
   app.get(base, async (request, reply) => {
     const { project } = requireProject(request, context, REPORTER)
     const inScope = readScope(request)
-    const rows = context.state.jobs.filter((job) => job.projectId === project.id && !job.retried && inScope(job))
+    const rows = context.state.jobs.filter(
+      (job) => job.projectId === project.id && kindOf(job) === 'build' && !job.retried && inScope(job),
+    )
     const shown = paginate(request, reply, context.externalUrl, rows.toReversed())
     const presented = await Promise.all(
       shown.map((job) => presentJobs(context, project, pipelineOf(context, job), [job])),
     )
     return presented.flat()
   })
-  app.get(`${base}/:job_id`, (request) => answer(findJob(request)))
+  app.get(`${base}/:job_id`, (request) => answer(findBuild(request)))
   app.get(`${base}/:job_id/trace`, (request, reply) => {
-    const { job } = findJob(request)
+    const { job } = findBuild(request)
     return reply.type('text/plain; charset=utf-8').send(job.trace)
   })
   app.post(`${base}/:job_id/retry`, async (request, reply) => {
@@ -190,6 +197,11 @@ function registerJobs(app: FastifyInstance, context: SandboxContext): void {
     return reply.code(201).send(await answer(access))
   })
 
+  function findBuild(request: FastifyRequest): JobAccess {
+    const access = findJob(request)
+    if (kindOf(access.job) !== 'build') throw recordNotFound()
+    return access
+  }
   function findJob(request: FastifyRequest): JobAccess {
     const access = requireProject(request, context, REPORTER)
     const id = numberParam(request, 'job_id')
@@ -236,6 +248,8 @@ const SCOPES: Record<'running' | 'pending' | 'finished', readonly string[]> = {
 function matches(pipeline: Pipeline, filter: z.infer<typeof pipelineFilter>): boolean {
   const { status, scope, source, ref, sha, updated_after, updated_before } = filter
   if (scope === 'tags') return false
+  // Child pipelines are shown to those who ask for them.
+  if (pipeline.source === 'parent_pipeline' && source !== 'parent_pipeline') return false
   if (scope === 'branches' && pipeline.mergeRequestIid !== null) return false
   if (scope !== undefined && scope !== 'branches' && !SCOPES[scope].includes(pipeline.status)) return false
   return (

@@ -5,14 +5,14 @@
 import type { SandboxContext } from '../context.ts'
 import { methodNotAllowed, refusal, unauthorized } from '../errors.ts'
 import { mergeTree } from '../git/merge.ts'
-import { branchHead, mergeBase, type Repository, readCommit, ZERO_SHA } from '../git/repository.ts'
+import { branchHead, countCommits, mergeBase, type Repository, readCommit, ZERO_SHA } from '../git/repository.ts'
 import { type Identity, moveBranch, writeCommit } from '../git/write.ts'
 import { isProtected, mayMerge } from '../protection.ts'
 import { recordPush } from '../pushes.ts'
 import type { AutoMerge, MergeRequest, Project, User } from '../state.ts'
 import { markMerged, touch } from './changes.ts'
 import { checkNow } from './mergeability.ts'
-import { headPipeline, mergeBlocker } from './status.ts'
+import { headPipeline, mergeBlocker, testedHead } from './status.ts'
 
 const REMOVE_BRANCH_DELAY_MS = 100
 
@@ -58,10 +58,14 @@ async function writeMerge(
   let head = mergeRequest.sha
   if (wish.squash) {
     const base = await mergeBase(repo, target, head)
-    const tree = (await readCommit(repo, head))?.tree
-    if (base === null || tree === undefined) return null
+    const commit = await readCommit(repo, head)
+    if (base === null || commit === null) return null
+    const { tree } = commit
     const message = wish.squashCommitMessage ?? mergeRequest.title
-    head = await writeCommit(repo, { tree, parents: [base], message, author: identityOf(author), committer, date })
+    // One commit that says the same already is what squashing would make.
+    const redundant = commit.message.trim() === message.trim() && (await countCommits(repo, `${base}..${head}`)) === 1
+    if (!redundant)
+      head = await writeCommit(repo, { tree, parents: [base], message, author: identityOf(author), committer, date })
   }
   const squashCommit = wish.squash ? head : null
   if (project.mergeMethod === 'ff') return { tip: head, mergeCommit: null, squashCommit }
@@ -102,6 +106,11 @@ async function performMerge(context: SandboxContext, project: Project, mergeRequ
   const repo = context.git(project)
   const branch = mergeRequest.targetBranch
   const before = await branchHead(repo, branch)
+  if (project.squashOption === 'always' && !mergeRequest.squash) {
+    mergeRequest.mergeError = 'This project requires squashing commits when merge requests are accepted.'
+    touch(context, mergeRequest)
+    throw refusal(422, 'Branch cannot be merged')
+  }
   mergeRequest.state = 'locked'
   const result = before === null ? null : await writeMerge(context, project, mergeRequest, wish, before)
   if (before === null || result === null || !(await moveBranch(repo, branch, before, result.tip))) {
@@ -118,9 +127,10 @@ async function performMerge(context: SandboxContext, project: Project, mergeRequ
   removeSourceBranchLater(context, project, mergeRequest, wish.userId)
 }
 
-function shouldSquash(project: Project, mergeRequest: MergeRequest, asked: boolean | null): boolean {
+/** The project's option goes before the request's own. */
+export function squashesOnMerge(project: Project, mergeRequest: MergeRequest): boolean {
   if (project.squashOption === 'always') return true
-  return project.squashOption !== 'never' && (asked ?? mergeRequest.squash)
+  return project.squashOption !== 'never' && mergeRequest.squash
 }
 
 /** Reasons that pass without anybody changing the request: an automatic merge may wait for these. */
@@ -129,7 +139,7 @@ const PASSING = ['ci_still_running', 'not_approved']
 function pipelineRuns(context: SandboxContext, mergeRequest: MergeRequest): boolean {
   const pipeline = headPipeline(context, mergeRequest)
   const alive = ['created', 'pending', 'running', 'waiting_for_resource', 'preparing', 'scheduled']
-  return pipeline !== null && pipeline.sha === mergeRequest.sha && alive.includes(pipeline.status)
+  return pipeline !== null && testedHead(pipeline) === mergeRequest.sha && alive.includes(pipeline.status)
 }
 
 /** `PUT …/merge`. Call inside `exclusive`. Throws ApiError 401, 405, 409 or 422, in GitLab's order. */
@@ -145,9 +155,11 @@ export async function mergeMergeRequest(
   if (mergeRequest.preparedAt === null) throw methodNotAllowed()
   await checkNow(context, project, mergeRequest)
   const blocker = await mergeBlocker(context, project, mergeRequest)
+  // `true` is stored like any change of the request; `false` is the same as nothing.
+  if (options.squash && (options.autoMerge || blocker === null)) mergeRequest.squash = true
   const wish: AutoMerge = {
     userId: user.id,
-    squash: shouldSquash(project, mergeRequest, options.squash),
+    squash: squashesOnMerge(project, mergeRequest),
     shouldRemoveSourceBranch: options.shouldRemoveSourceBranch,
     mergeCommitMessage: options.mergeCommitMessage,
     squashCommitMessage: options.squashCommitMessage,
@@ -196,33 +208,44 @@ export function startAutoMerge(context: SandboxContext): void {
   }
   context.signals.on('pipeline', ({ pipeline }) => {
     for (const mergeRequest of context.state.mergeRequests) {
-      if (mergeRequest.projectId === pipeline.projectId && mergeRequest.sha === pipeline.sha) look(mergeRequest)
+      if (mergeRequest.projectId === pipeline.projectId && mergeRequest.sha === testedHead(pipeline)) look(mergeRequest)
     }
   })
   context.signals.on('merge_request', ({ mergeRequest }) => look(mergeRequest))
 }
 
-/** The commit that a merge would make, for `GET …/merge_ref`; null when the two sides conflict. */
-export async function writeMergeRef(
+/** The commit that merging `head` now would make; null when the two sides conflict. */
+export async function mergeToBe(
   context: SandboxContext,
   project: Project,
   mergeRequest: MergeRequest,
+  head: string,
 ): Promise<string | null> {
   const repo: Repository = context.git(project)
   const target = await branchHead(repo, mergeRequest.targetBranch)
   const author = context.findUser(mergeRequest.authorId)
-  const tree = target === null ? null : await mergeTree(repo, target, mergeRequest.sha)
+  const tree = target === null ? null : await mergeTree(repo, target, head)
   if (target === null || tree === null || !author) return null
   const identity = identityOf(author)
-  const sha = await writeCommit(repo, {
+  return writeCommit(repo, {
     tree,
-    parents: [target, mergeRequest.sha],
-    message: `Merge commit '${mergeRequest.sha}' into ${mergeRequest.targetBranch}`,
+    parents: [target, head],
+    message: `Merge commit '${head}' into ${mergeRequest.targetBranch}`,
     author: identity,
     committer: identity,
     // A fixed date: the same two sides give the same commit however often it is asked for.
     date: new Date(mergeRequest.createdAt),
   })
-  await repo.run(['update-ref', `refs/merge-requests/${mergeRequest.iid}/merge`, sha])
+}
+
+/** The same for `GET …/merge_ref`, kept as the reference that GitLab keeps it by. */
+export async function writeMergeRef(
+  context: SandboxContext,
+  project: Project,
+  mergeRequest: MergeRequest,
+): Promise<string | null> {
+  const sha = await mergeToBe(context, project, mergeRequest, mergeRequest.sha)
+  const ref = `refs/merge-requests/${mergeRequest.iid}/merge`
+  if (sha !== null) await context.git(project).run(['update-ref', ref, sha])
   return sha
 }

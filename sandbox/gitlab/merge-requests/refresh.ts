@@ -53,6 +53,10 @@ export async function followSource(
   mergeRequest.sha = head
   resetCheck(mergeRequest)
   mergeRequest.autoMerge = null
+  if (project.resetApprovalsOnPush && mergeRequest.approvals.length > 0) {
+    mergeRequest.approvals = []
+    context.signals.emit('merge_request', { mergeRequest, action: 'unapproved', userId, changes: {} })
+  }
   await updateDiff(context, project, mergeRequest)
   touch(context, mergeRequest)
   context.signals.emit('merge_request', { mergeRequest, action: 'update', userId, oldrev, changes: {} })

@@ -22,6 +22,23 @@ export function isSettled(mergeRequest: MergeRequest): boolean {
   return mergeRequest.mergeStatus === 'can_be_merged' || mergeRequest.mergeStatus === 'cannot_be_merged'
 }
 
+/** The head that a pipeline vouches for: of a merged-results pipeline not the temporary commit it runs on. */
+export function testedHead(pipeline: Pipeline): string {
+  return pipeline.sourceSha ?? pipeline.sha
+}
+
+/** Whether every thread that can be resolved is. */
+export function discussionsResolved(context: SandboxContext, { projectId, iid }: MergeRequest): boolean {
+  return !context.state.notes.some(
+    (note) =>
+      note.projectId === projectId &&
+      note.noteableIid === iid &&
+      note.noteableType === 'MergeRequest' &&
+      note.discussionId !== undefined &&
+      !note.resolved,
+  )
+}
+
 /** The newest pipeline of the merge request; it can belong to an older commit. */
 export function headPipeline(context: SandboxContext, mergeRequest: MergeRequest): Pipeline | null {
   const { pipelines } = context.state
@@ -30,6 +47,7 @@ export function headPipeline(context: SandboxContext, mergeRequest: MergeRequest
   const newest = pipelines.findLast(
     (pipeline) =>
       pipeline.projectId === mergeRequest.projectId &&
+      pipeline.source !== 'parent_pipeline' &&
       (pipeline.mergeRequestIid === mergeRequest.iid ||
         (pipeline.mergeRequestIid === null &&
           pipeline.ref === mergeRequest.sourceBranch &&
@@ -41,7 +59,7 @@ export function headPipeline(context: SandboxContext, mergeRequest: MergeRequest
 function pipelineBlocker(context: SandboxContext, project: Project, mergeRequest: MergeRequest): string | null {
   if (!project.onlyAllowMergeIfPipelineSucceeds && mergeRequest.autoMerge === null) return null
   const pipeline = headPipeline(context, mergeRequest)
-  const fitting = pipeline && pipeline.sha === mergeRequest.sha ? pipeline : null
+  const fitting = pipeline && testedHead(pipeline) === mergeRequest.sha ? pipeline : null
   if (fitting === null) return project.onlyAllowMergeIfPipelineSucceeds ? 'ci_must_pass' : null
   if (fitting.status === 'success') return null
   if (fitting.status === 'skipped' && project.allowMergeOnSkippedPipeline) return null
@@ -61,6 +79,9 @@ export async function mergeBlocker(
   const target = await branchHead(repo, mergeRequest.targetBranch)
   const source = await branchHead(repo, mergeRequest.sourceBranch)
   if (target === null || source === null || (await isAncestor(repo, mergeRequest.sha, target))) return 'commits_status'
+  if (project.onlyAllowMergeIfAllDiscussionsAreResolved && !discussionsResolved(context, mergeRequest)) {
+    return 'discussions_not_resolved'
+  }
   if (mergeRequest.approvals.length < project.approvalsRequired) return 'not_approved'
   if (mergeRequest.mergeStatus === 'cannot_be_merged') return 'conflict'
   if (project.mergeMethod !== 'merge' && (await mergeBase(repo, mergeRequest.sha, target)) !== target)

@@ -4,7 +4,15 @@
  */
 import type { SandboxContext } from '../context.ts'
 import { branchHead, countCommits } from '../git/repository.ts'
-import { detailedMergeStatus, headPipeline, isDraft, publicMergeStatus } from '../merge-requests/status.ts'
+import { squashesOnMerge } from '../merge-requests/merge.ts'
+import {
+  detailedMergeStatus,
+  discussionsResolved,
+  headPipeline,
+  isDraft,
+  publicMergeStatus,
+  testedHead,
+} from '../merge-requests/status.ts'
 import { mayMerge } from '../protection.ts'
 import type { MergeRequest, Project, User } from '../state.ts'
 import { presentPipelineBasic, presentPipelineDetail } from './pipeline.ts'
@@ -45,11 +53,6 @@ function identity(context: SandboxContext, project: Project, mergeRequest: Merge
     references: { short: reference, relative: reference, full: `${project.pathWithNamespace}${reference}` },
     web_url: `${projectUrl(context, project)}/-/merge_requests/${mergeRequest.iid}`,
   }
-}
-
-function squashOnMerge(project: Project, mergeRequest: MergeRequest): boolean {
-  if (project.squashOption === 'always') return true
-  return project.squashOption !== 'never' && mergeRequest.squash
 }
 
 /** The form of list items. */
@@ -100,10 +103,10 @@ export async function presentMergeRequest(context: SandboxContext, project: Proj
     ...identity(context, project, mergeRequest),
     time_stats: { time_estimate: 0, total_time_spent: 0, human_time_estimate: null, human_total_time_spent: null },
     squash: mergeRequest.squash,
-    squash_on_merge: squashOnMerge(project, mergeRequest),
+    squash_on_merge: squashesOnMerge(project, mergeRequest),
     task_completion_status: taskStatus(mergeRequest.description),
     has_conflicts: mergeRequest.mergeStatus === 'cannot_be_merged',
-    blocking_discussions_resolved: true,
+    blocking_discussions_resolved: discussionsResolved(context, mergeRequest),
     approvals_before_merge: null,
   }
 }
@@ -133,7 +136,7 @@ export async function presentSingleMergeRequest(
   options: SingleOptions = {},
 ) {
   const pipeline = headPipeline(context, mergeRequest)
-  const fitting = pipeline && pipeline.sha === mergeRequest.sha ? pipeline : null
+  const fitting = pipeline && testedHead(pipeline) === mergeRequest.sha ? pipeline : null
   return {
     ...(await presentMergeRequest(context, project, mergeRequest)),
     subscribed: mergeRequest.authorId === reader.id,

@@ -11,7 +11,7 @@ export function presentNote(
 ) {
   return {
     id: note.id,
-    type: null,
+    type: note.discussionId === undefined ? null : 'DiscussionNote',
     body: note.body,
     attachment: null,
     author: presentUserId(context, note.authorId),
@@ -21,7 +21,14 @@ export function presentNote(
     noteable_id: mergeRequest.id,
     noteable_type: note.noteableType,
     project_id: note.projectId,
-    resolvable: false,
+    resolvable: note.discussionId !== undefined,
+    ...(note.discussionId === undefined
+      ? {}
+      : {
+          resolved: note.resolved != null,
+          resolved_by: presentUserId(context, note.resolved?.userId ?? null),
+          resolved_at: note.resolved?.at ?? null,
+        }),
     confidential: false,
     internal: false,
     imported: false,

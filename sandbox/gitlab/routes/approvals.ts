@@ -1,13 +1,13 @@
 /** Approvals of a merge request: who approved, how many are still needed, giving one and taking it back. */
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { DEVELOPER } from '../auth.ts'
+import { DEVELOPER, MAINTAINER, requireProject } from '../auth.ts'
 import type { SandboxContext } from '../context.ts'
 import { notFound, unauthorized } from '../errors.ts'
 import { touch } from '../merge-requests/changes.ts'
 import { requireHead } from '../merge-requests/merge.ts'
 import { publicMergeStatus } from '../merge-requests/status.ts'
-import { readParams, text } from '../params.ts'
+import { flag, integer, readParams, text } from '../params.ts'
 import { presentUserId } from '../present/user.ts'
 import type { MergeRequest, Project } from '../state.ts'
 import { type MergeRequestAccess, requireMergeRequest } from './merge-requests.ts'
@@ -49,6 +49,18 @@ function presentApprovals(context: SandboxContext, access: MergeRequestAccess) {
     merge_request_approvers_available: true,
     multiple_approval_rules_available: true,
     invalid_approvers_rules: [],
+  }
+}
+
+function presentSettings(project: Project) {
+  return {
+    approvals_before_merge: project.approvalsRequired,
+    reset_approvals_on_push: project.resetApprovalsOnPush ?? false,
+    selective_code_owner_removals: false,
+    disable_overriding_approvers_per_merge_request: false,
+    merge_requests_author_approval: false,
+    merge_requests_disable_committers_approval: false,
+    require_password_to_approve: false,
   }
 }
 
@@ -97,6 +109,19 @@ export function registerApprovalRoutes(app: FastifyInstance, context: SandboxCon
       approved: approvers.length >= project.approvalsRequired,
     }
     return { approval_rules_overwritten: false, rules: [rule] }
+  })
+  const settings = '/api/v4/projects/:id/approvals'
+  app.get(settings, async (request) => presentSettings(requireProject(request, context, DEVELOPER).project))
+  app.post(settings, async (request, reply) => {
+    const { project } = requireProject(request, context, MAINTAINER)
+    const given = readParams(
+      request,
+      z.object({ approvals_before_merge: integer.optional(), reset_approvals_on_push: flag.optional() }),
+    )
+    project.approvalsRequired = given.approvals_before_merge ?? project.approvalsRequired
+    project.resetApprovalsOnPush = given.reset_approvals_on_push ?? project.resetApprovalsOnPush ?? false
+    context.save()
+    return reply.code(201).send(presentSettings(project))
   })
   app.post(`${one}/approve`, async (request, reply) => {
     const access = requireMergeRequest(request, context)

@@ -11,14 +11,14 @@ import { applyQuickActions, extractQuickActions } from '../merge-requests/quick-
 import { paginate } from '../pagination.ts'
 import { numberParam, readParams, text } from '../params.ts'
 import { presentNote } from '../present/note.ts'
-import type { MergeRequest, Note } from '../state.ts'
+import type { MergeRequest, Note, User } from '../state.ts'
 import { requireMergeRequest } from './merge-requests.ts'
 import { noContent } from './projects.ts'
 
 const MAX_BODY = 1_000_000
-const writing = z.object({ body: text })
+export const writing = z.object({ body: text })
 
-function notesOf(context: SandboxContext, mergeRequest: MergeRequest): Note[] {
+export function notesOf(context: SandboxContext, mergeRequest: MergeRequest): Note[] {
   return context.state.notes.filter(
     (note) =>
       note.noteableType === 'MergeRequest' &&
@@ -27,15 +27,39 @@ function notesOf(context: SandboxContext, mergeRequest: MergeRequest): Note[] {
   )
 }
 
-function requireNote(request: FastifyRequest, context: SandboxContext, mergeRequest: MergeRequest): Note {
+export function requireNote(request: FastifyRequest, context: SandboxContext, mergeRequest: MergeRequest): Note {
   const note = notesOf(context, mergeRequest).find((candidate) => candidate.id === numberParam(request, 'note_id'))
   if (!note) throw recordNotFound()
   return note
 }
 
-function requireBody(body: string): void {
+export function requireBody(body: string): void {
   if (body.trim() === '') throw badRequest('Note {:note=>["can\'t be blank"]}')
   if (body.length > MAX_BODY) throw badRequest(`Note {:note=>["is too long (maximum is ${MAX_BODY} characters)"]}`)
+}
+
+export function addNote(
+  context: SandboxContext,
+  mergeRequest: MergeRequest,
+  author: User,
+  given: Pick<Note, 'body' | 'discussionId' | 'resolved'>,
+): Note {
+  const now = context.timestamp()
+  const note: Note = {
+    id: context.nextId(),
+    projectId: mergeRequest.projectId,
+    noteableType: 'MergeRequest',
+    noteableIid: mergeRequest.iid,
+    authorId: author.id,
+    system: false,
+    createdAt: now,
+    updatedAt: now,
+    ...given,
+  }
+  context.state.notes.push(note)
+  context.save()
+  context.signals.emit('note', { note })
+  return note
 }
 
 const listing = z.object({
@@ -68,21 +92,7 @@ export function registerNoteRoutes(app: FastifyInstance, context: SandboxContext
     const { text: kept, actions } = extractQuickActions(body)
     const { changes, summary } = applyQuickActions(context, project, mergeRequest, user, actions)
     if (kept === '') return reply.code(202).send({ commands_changes: changes, summary })
-    const now = context.timestamp()
-    const note: Note = {
-      id: context.nextId(),
-      projectId: project.id,
-      noteableType: 'MergeRequest',
-      noteableIid: mergeRequest.iid,
-      authorId: user.id,
-      body: kept,
-      system: false,
-      createdAt: now,
-      updatedAt: now,
-    }
-    context.state.notes.push(note)
-    context.save()
-    context.signals.emit('note', { note })
+    const note = addNote(context, mergeRequest, user, { body: kept })
     return reply.code(201).send(presentNote(context, mergeRequest, note, changes))
   })
   app.put(one, async (request) => {

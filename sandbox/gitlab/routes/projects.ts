@@ -1,4 +1,4 @@
-/** Projects: create, read, list, change settings; their members and labels. */
+/** Projects: create, read, list, change settings, rename, move, archive, remove; their members and labels. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { z } from 'zod'
 import { DEVELOPER, MAINTAINER, OWNER, requireProject, requireUser } from '../auth.ts'
@@ -19,10 +19,14 @@ const settings = z.object({
   squash_option: z.enum(['never', 'always', 'default_on', 'default_off']).optional(),
   only_allow_merge_if_pipeline_succeeds: flag.optional(),
   allow_merge_on_skipped_pipeline: flag.optional(),
+  only_allow_merge_if_all_discussions_are_resolved: flag.optional(),
+  merge_pipelines_enabled: flag.optional(),
   remove_source_branch_after_merge: flag.optional(),
   approvals_before_merge: integer.optional(),
   merge_requests_access_level: z.enum(['disabled', 'private', 'enabled']).optional(),
 })
+
+const change = settings.extend({ path: text.optional() })
 
 const creation = settings.extend({
   name: text.optional(),
@@ -38,11 +42,37 @@ function applySettings(project: Project, given: z.infer<typeof settings>): void 
   project.onlyAllowMergeIfPipelineSucceeds =
     given.only_allow_merge_if_pipeline_succeeds ?? project.onlyAllowMergeIfPipelineSucceeds
   project.allowMergeOnSkippedPipeline = given.allow_merge_on_skipped_pipeline ?? project.allowMergeOnSkippedPipeline
+  project.onlyAllowMergeIfAllDiscussionsAreResolved =
+    given.only_allow_merge_if_all_discussions_are_resolved ?? project.onlyAllowMergeIfAllDiscussionsAreResolved ?? false
+  project.mergePipelinesEnabled = given.merge_pipelines_enabled ?? project.mergePipelinesEnabled ?? false
   project.removeSourceBranchAfterMerge = given.remove_source_branch_after_merge ?? project.removeSourceBranchAfterMerge
   project.approvalsRequired = given.approvals_before_merge ?? project.approvalsRequired
   if (given.merge_requests_access_level) {
     project.mergeRequestsEnabled = given.merge_requests_access_level !== 'disabled'
   }
+}
+
+/** A namespace is made by being named, or it is the group of this number. */
+function namespaceOf(context: SandboxContext, given: string | undefined): string | undefined {
+  if (given === undefined || !/^\d+$/.test(given)) return given
+  const group = context.findGroup(given)
+  if (!group) throw notFound('Namespace')
+  return group.fullPath
+}
+
+function namespaceParts(project: Project): string[] {
+  return project.pathWithNamespace.split('/').slice(0, -1)
+}
+
+/** The old path goes on leading here, until another project takes it. */
+function move(context: SandboxContext, project: Project, to: string): void {
+  const from = project.pathWithNamespace
+  if (to === from) return
+  if (context.findProject(to)) throw refusal(400, { path: ['has already been taken'] })
+  const former = [...(project.formerPaths ?? []), from.toLowerCase()]
+  project.formerPaths = former.filter((path) => path !== to.toLowerCase())
+  project.pathWithNamespace = to
+  context.save()
 }
 
 function presentMember(context: SandboxContext, project: Project, id: number) {
@@ -109,14 +139,68 @@ export function noContent(reply: FastifyReply): FastifyReply {
   return reply.code(204).send()
 }
 
+/** Where a project goes and how it ends. */
+function registerLifecycle(app: FastifyInstance, context: SandboxContext): void {
+  app.put('/api/v4/projects/:id/transfer', async (request) => {
+    const { project, user } = requireProject(request, context, OWNER)
+    const { namespace } = readParams(request, z.object({ namespace: text }))
+    const name = project.pathWithNamespace.split('/').at(-1) ?? ''
+    move(context, project, `${namespaceOf(context, namespace)}/${name}`)
+    return presentProject(context, project, user)
+  })
+  app.delete('/api/v4/projects/:id', async (request, reply) => {
+    const { project } = requireProject(request, context, OWNER)
+    // What still runs in it may end; nobody sees it any more.
+    context.state.projects = context.state.projects.filter((candidate) => candidate !== project)
+    context.save()
+    return reply.code(202).send({ message: '202 Accepted' })
+  })
+  app.post('/api/v4/projects/:id/archive', async (request, reply) => {
+    const { project, user } = requireProject(request, context, OWNER)
+    project.archived = true
+    context.save()
+    return reply.code(201).send(presentProject(context, project, user))
+  })
+  app.post('/api/v4/projects/:id/unarchive', async (request, reply) => {
+    const { project, user } = requireProject(request, context, OWNER)
+    project.archived = false
+    context.save()
+    return reply.code(201).send(presentProject(context, project, user))
+  })
+}
+
+function registerLabels(app: FastifyInstance, context: SandboxContext): void {
+  app.get('/api/v4/projects/:id/labels', async (request, reply) => {
+    const { project } = requireProject(request, context)
+    const labels = project.labels.toSorted().map((name) => ({
+      id: project.labels.indexOf(name) + 1,
+      name,
+      color: '#6699cc',
+      text_color: '#FFFFFF',
+      description: null,
+      subscribed: false,
+      priority: null,
+      is_project_label: true,
+    }))
+    return paginate(request, reply, context.externalUrl, labels)
+  })
+  app.post('/api/v4/projects/:id/labels', async (request, reply) => {
+    const { project } = requireProject(request, context, DEVELOPER)
+    const { name } = readParams(request, z.object({ name: text }))
+    if (project.labels.includes(name)) throw refusal(409, 'Label already exists')
+    project.labels.push(name)
+    context.save()
+    return reply.code(201).send({ id: project.labels.length, name, color: '#6699cc', description: null })
+  })
+}
+
 export function registerProjectRoutes(app: FastifyInstance, context: SandboxContext): void {
   app.post('/api/v4/projects', async (request, reply) => {
     const user = requireUser(request, context)
     const given = readParams(request, creation)
     const path = given.path ?? given.name?.toLowerCase().replace(/[^a-z0-9._-]+/g, '-')
     if (!path) throw frameworkError('name, path are missing, at least one parameter must be provided')
-    // A namespace is made by being named: by its path here, or it is the user's own.
-    const fullPath = `${given.namespace_id ?? user.username}/${path}`
+    const fullPath = `${namespaceOf(context, given.namespace_id) ?? user.username}/${path}`
     if (context.findProject(fullPath))
       throw refusal(400, { path: ['has already been taken'], name: ['has already been taken'] })
     const project = await createProject(context, {
@@ -150,7 +234,7 @@ export function registerProjectRoutes(app: FastifyInstance, context: SandboxCont
   })
   app.put('/api/v4/projects/:id', async (request) => {
     const { project, user } = requireProject(request, context, MAINTAINER)
-    const given = readParams(request, settings)
+    const given = readParams(request, change)
     if (given.default_branch !== undefined && given.default_branch !== project.defaultBranch) {
       if ((await branchHead(context.git(project), given.default_branch)) === null) {
         throw refusal(400, { base: [`Could not change HEAD: branch '${given.default_branch}' does not exist`] })
@@ -158,42 +242,11 @@ export function registerProjectRoutes(app: FastifyInstance, context: SandboxCont
       await setDefaultBranch(context, project, given.default_branch)
     }
     applySettings(project, given)
+    if (given.path !== undefined) move(context, project, [...namespaceParts(project), given.path].join('/'))
     context.save()
     return presentProject(context, project, user)
   })
-  app.post('/api/v4/projects/:id/archive', async (request, reply) => {
-    const { project, user } = requireProject(request, context, OWNER)
-    project.archived = true
-    context.save()
-    return reply.code(201).send(presentProject(context, project, user))
-  })
-  app.post('/api/v4/projects/:id/unarchive', async (request, reply) => {
-    const { project, user } = requireProject(request, context, OWNER)
-    project.archived = false
-    context.save()
-    return reply.code(201).send(presentProject(context, project, user))
-  })
-  app.get('/api/v4/projects/:id/labels', async (request, reply) => {
-    const { project } = requireProject(request, context)
-    const labels = project.labels.toSorted().map((name) => ({
-      id: project.labels.indexOf(name) + 1,
-      name,
-      color: '#6699cc',
-      text_color: '#FFFFFF',
-      description: null,
-      subscribed: false,
-      priority: null,
-      is_project_label: true,
-    }))
-    return paginate(request, reply, context.externalUrl, labels)
-  })
-  app.post('/api/v4/projects/:id/labels', async (request, reply) => {
-    const { project } = requireProject(request, context, DEVELOPER)
-    const { name } = readParams(request, z.object({ name: text }))
-    if (project.labels.includes(name)) throw refusal(409, 'Label already exists')
-    project.labels.push(name)
-    context.save()
-    return reply.code(201).send({ id: project.labels.length, name, color: '#6699cc', description: null })
-  })
+  registerLifecycle(app, context)
+  registerLabels(app, context)
   registerMembers(app, context)
 }

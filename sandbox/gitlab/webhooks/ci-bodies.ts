@@ -55,6 +55,22 @@ export async function pipelineBody(
     project: hookProjectShort(context, project),
     commit: await hookCommitAt(context, project, pipeline.sha),
     builds: jobs.map((job) => build(context, job)),
+    ...sourcePipelineOf(context, pipeline),
+  }
+}
+
+/** Of a pipeline that another one has started: which. */
+function sourcePipelineOf(context: SandboxContext, { bridgeId }: Pipeline): object {
+  const bridge = context.state.jobs.find((job) => job.id === bridgeId)
+  const project = bridge && context.findProject(bridge.projectId)
+  if (!bridge || !project) return {}
+  const { id, pathWithNamespace: path_with_namespace } = project
+  return {
+    source_pipeline: {
+      project: { id, web_url: projectUrl(context, project), path_with_namespace },
+      pipeline_id: bridge.pipelineId,
+      job_id: bridge.id,
+    },
   }
 }
 

@@ -5,10 +5,10 @@
  */
 import { randomUUID } from 'node:crypto'
 import { messageOf } from '../../../src/lib/errors.ts'
-import { latestJobsOf, pipelineOf } from '../ci/jobs.ts'
+import { kindOf, latestJobsOf, pipelineOf } from '../ci/jobs.ts'
 import type { SandboxContext } from '../context.ts'
 import { VERSION } from '../routes/instance.ts'
-import type { Hook, Project, Push, SandboxSignals } from '../state.ts'
+import type { Hook, Job, Pipeline, Project, Push, SandboxSignals } from '../state.ts'
 import { jobBody, pipelineBody } from './ci-bodies.ts'
 import { mergeRequestBody, noteBody } from './merge-request-body.ts'
 import { pushBody } from './push-body.ts'
@@ -66,10 +66,12 @@ export function startWebhooks(context: SandboxContext): Webhooks {
   }
   const onPipeline = ({ pipeline }: SandboxSignals['pipeline'][0]) => {
     dispatch(pipeline.projectId, 'pipelineEvents', (project) =>
-      pipelineBody(context, project, structuredClone(pipeline), structuredClone(latestJobsOf(context, pipeline))),
+      pipelineBody(context, project, structuredClone(pipeline), structuredClone(latestBuildsOf(context, pipeline))),
     )
   }
   const onJob = ({ job }: SandboxSignals['job'][0]) => {
+    // GitLab tells of builds only.
+    if (kindOf(job) !== 'build') return
     dispatch(job.projectId, 'jobEvents', (project) =>
       jobBody(context, project, structuredClone(job), structuredClone(pipelineOf(context, job))),
     )
@@ -103,6 +105,10 @@ export function startWebhooks(context: SandboxContext): Webhooks {
       await idle()
     },
   }
+}
+
+function latestBuildsOf(context: SandboxContext, pipeline: Pipeline): readonly Job[] {
+  return latestJobsOf(context, pipeline).filter((job) => kindOf(job) === 'build')
 }
 
 async function deliver(
