@@ -198,11 +198,14 @@ async function judge({ postgres, side, arrivals }: Stage, branches: readonly str
     if (!files.has(fileOf(branch))) problems.push(`${branch}: not on the target`)
   }
   problems.push(...(await writesOfOthers(postgres, arrivals.list)))
+  // First what the items themselves say: it explains the rest.
   const items = await postgres.query(
-    "select dedup_key, phase from work_items where resolution is distinct from 'merged'",
+    "select dedup_key, phase, resolution, last_error->>'message' as error from work_items where resolution is distinct from 'merged'",
   )
-  problems.push(...items.map((row) => `${String(row['dedup_key'])} is ${String(row['phase'])}`))
-  return problems
+  return [
+    ...items.map(({ dedup_key, phase, resolution, error }) => [dedup_key, phase, resolution, error].join(' ')),
+    ...problems,
+  ]
 }
 
 function fileOf(branch: string): string {
