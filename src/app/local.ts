@@ -69,7 +69,7 @@ export async function startLocalMode(options: LocalModeOptions): Promise<LocalMo
       },
       webhook: { secret },
       gitlab: { url: gitlab.url, token: gitlab.tokens.bot },
-      mr: { projects: [{ path: gitlab.project, binary_paths: ['**/*.bin', '**/*.png'] }] },
+      mr: { projects: [{ path: gitlab.project, binary_files: [{ format: 'any', paths: ['**/*.bin', '**/*.png'] }] }] },
     }
     // An empty environment: local mode never touches a database or a GitLab that somebody configured for real.
     const config = parseConfig(input, {}, 'local mode')

@@ -41,5 +41,5 @@ test('knows every key that is a duration', () => {
     [...readFileSync(name, 'utf8').matchAll(/(\w+): durationSchema/g)].map(([, key = '']) => key),
   )
   expect(keys.length).toBeGreaterThan(10)
-  expect([...new Set(keys)].toSorted()).toEqual([...DURATION_KEYS].toSorted())
+  expect(keys.filter((key) => !DURATION_KEYS.has(key))).toEqual([])
 })

@@ -20,7 +20,9 @@ test('the tree of local commits becomes the tree of the target', async () => {
   const { url } = await flow.start({
     auth: { rules: [{ name: 'ci', token_sha256: sha256, permissions: ['submit'] }] },
     mr: {
-      projects: [{ path: 'group/widgets', any_characters_in_paths: true, binary_paths: ['**'] }],
+      projects: [
+        { path: 'group/widgets', any_characters_in_paths: true, binary_files: [{ format: 'any', paths: ['**'] }] },
+      ],
       pipeline_poll: '1s',
     },
   })

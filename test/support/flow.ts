@@ -67,7 +67,10 @@ export async function createFlow({ webhook = true, ...options }: FlowOptions = {
       auth: { rules: [{ name: 'flow', token_sha256: sha256, permissions: ['read', 'submit', 'retry', 'cancel'] }] },
       webhook: { secret: WEBHOOK_SECRET },
       gitlab: { url: gitlab.url, token: BOT_TOKEN },
-      mr: { projects: [{ path: project.pathWithNamespace, binary_paths: ['img/**'] }], pipeline_poll: '1s' },
+      mr: {
+        projects: [{ path: project.pathWithNamespace, binary_files: [{ format: 'any', paths: ['img/**'] }] }],
+        pipeline_poll: '1s',
+      },
       queue: { sweep_interval: '500ms' },
       ...overrides,
     }

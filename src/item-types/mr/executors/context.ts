@@ -6,6 +6,7 @@ import type { Draft } from '../../../queue/draft.ts'
 import type { Executor, ExecutorContext, ExecutorResult } from '../../../queue/item-type.ts'
 import type { MrConfig, MrProjectConfig } from '../config.ts'
 import type { MrDetail } from '../detail.ts'
+import type { TextPolicy } from '../inspection/active-text.ts'
 import type { Inspector } from '../inspection/inspector.ts'
 import type { MrSubmission } from '../schema.ts'
 
@@ -47,6 +48,11 @@ export function createExecutor(
       return { outcome: 'failed_for_good', code: error.code, message: error.message }
     }
   }
+}
+
+/** How the project wants text made harmless; undefined: in every way. */
+export function textPolicyOf({ services, draft }: Action): TextPolicy | undefined {
+  return services.inspector.policyOf(draft.detail.project)?.text
 }
 
 const FIRST_LOOK_MS = 1_000

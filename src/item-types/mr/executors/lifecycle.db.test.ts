@@ -19,7 +19,7 @@ beforeAll(async () => {
       'src/gone.txt': 'gone\n',
       'bin/run': '#!/bin/sh\n',
     },
-    project: { source_branches: ['bot/*', 'person/*'], binary_paths: ['new/*.png'] },
+    project: { source_branches: ['bot/*', 'person/*'], binary_files: [{ format: 'any', paths: ['new/*.png'] }] },
   })
 })
 afterAll(() => world.remove())

@@ -8,7 +8,7 @@ import type { GitLabMergeRequest, GitLabMergeRequestChanges, GitLabMergeRequestF
 import { isDraftTitle } from '../inspection/text-rules.ts'
 import { sanitizeText } from '../sanitize-text.ts'
 import type { MrSubmission } from '../schema.ts'
-import { type Action, refuse } from './context.ts'
+import { type Action, refuse, textPolicyOf } from './context.ts'
 import type { Target } from './project.ts'
 
 const DRAFT_MARK = 'Draft: '
@@ -45,7 +45,7 @@ async function wantedFields(
 ): Promise<GitLabMergeRequestFields> {
   return {
     title: titleOf(action, content),
-    description: sanitizeText(content.description).trimEnd(),
+    description: sanitizeText(content.description, textPolicyOf(action)).trimEnd(),
     labels: content.labels,
     assigneeIds: await userIds(action, content.assignees),
     reviewerIds: await userIds(action, content.reviewers),
@@ -55,9 +55,10 @@ async function wantedFields(
 }
 
 /** A draft for as long as nobody has agreed to this very commit (decision 0067): GitLab itself then refuses the merge. */
-function titleOf({ draft: { detail } }: Action, content: MrSubmission): string {
+function titleOf(action: Action, content: MrSubmission): string {
+  const { detail } = action.draft
   // GitLab takes blanks at the ends off, of the description only those at its end: what comes back is compared.
-  const title = sanitizeText(content.title).trim()
+  const title = sanitizeText(content.title, textPolicyOf(action)).trim()
   const isReviewed = !detail.needsReview || (detail.writtenSha !== null && detail.reviewedSha === detail.writtenSha)
   if (isReviewed || isDraftTitle(title)) return title
   const draft = `${DRAFT_MARK}${title}`

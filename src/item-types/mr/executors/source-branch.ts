@@ -9,7 +9,7 @@ import { WorkQueueError } from '../../../lib/errors.ts'
 import { commitHashOf } from '../identity.ts'
 import type { MrSubmission } from '../schema.ts'
 import { findOwner } from './branch-owner.ts'
-import { type Action, refuse } from './context.ts'
+import { type Action, refuse, textPolicyOf } from './context.ts'
 import { discard } from './discard-commit.ts'
 import { type PlanOnTree, planOn } from './plan-on-tree.ts'
 import type { Target } from './project.ts'
@@ -115,7 +115,8 @@ async function recognise(
   const { services, draft, context } = action
   const [parent] = head.parentShas
   if (mark.commitHash !== commitHash || parent === undefined) return false
-  if (head.headMessage.trimEnd() !== markedMessage(content.commit_message, mark).trimEnd()) return false
+  if (head.headMessage.trimEnd() !== markedMessage(content.commit_message, mark, textPolicyOf(action)).trimEnd())
+    return false
   // An approval counts when it came after the commit, but a commit that came by Git may say any time: it is made anew.
   if (draft.detail.needsReview) return false
   const { commitCount } = await services.gitlab.compare(project.id, target.sha, head.sha, false, context)
@@ -150,7 +151,7 @@ async function write(
   const written = await commit(action, wish, seen, {
     branch: content.source_branch,
     startSha: target.branch.sha,
-    message: markedMessage(content.commit_message, mark),
+    message: markedMessage(content.commit_message, mark, textPolicyOf(action)),
     actions: plan.actions,
     // Where there was no branch there must be none: a commit of an earlier try may still be on its way, and is not to be
     // written over unread.

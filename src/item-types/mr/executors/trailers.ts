@@ -3,6 +3,7 @@
  * written over, if any. A commit whose answer was lost is found again by it. A caller cannot set it, because the inspection
  * refuses commit messages that hold such trailers.
  */
+import type { TextPolicy } from '../inspection/active-text.ts'
 import { sanitizeText } from '../sanitize-text.ts'
 
 export interface Mark {
@@ -14,10 +15,10 @@ export interface Mark {
 }
 
 /** The message of the commit: the caller's words made harmless, then the mark. */
-export function markedMessage(message: string, { itemId, commitHash, overwrote }: Mark): string {
+export function markedMessage(message: string, { itemId, commitHash, overwrote }: Mark, policy?: TextPolicy): string {
   const trailers = [`Workqueue-Item: ${itemId}`, `Workqueue-Content: ${commitHash}`]
   if (overwrote !== undefined) trailers.push(`Workqueue-Overwrote: ${overwrote}`)
-  return `${sanitizeText(message).trimEnd()}\n\n${trailers.join('\n')}\n`
+  return `${sanitizeText(message, policy).trimEnd()}\n\n${trailers.join('\n')}\n`
 }
 
 const MARK =

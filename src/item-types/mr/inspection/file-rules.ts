@@ -1,19 +1,21 @@
 /**
- * Whether the file actions of one submission fit together and keep to the limits: sizes decoded, base64 in its one
- * spelling, and no two actions on one path, where their order would decide what is committed.
+ * Whether the file actions of one submission fit together and keep to the limits: sizes decoded, and no two actions on one
+ * path, where their order would decide what is committed.
  */
-import type { Finding } from '../../../lib/finding.ts'
 import type { FileAction, MrSubmission } from '../schema.ts'
-import type { PathRules } from './path-rules.ts'
-import type { Limits } from './policy.ts'
+import type { Limits } from './config.ts'
+import type { PathFault, PathRules } from './path-rules.ts'
+import { foldPath } from './path-spelling.ts'
+import { finding, type InspectionFinding } from './rules.ts'
 
-export type FileRules = (submission: MrSubmission) => readonly Finding[]
+type SizeLimits = Omit<Limits, 'inspection_budget'>
 
-export function compileFileRules(paths: PathRules, limits: Limits): FileRules {
+export type FileRules = (submission: MrSubmission) => readonly InspectionFinding[]
+
+export function compileFileRules(paths: PathRules, limits: SizeLimits): FileRules {
   return ({ file_actions: actions }) => {
     if (actions.length > limits.max_actions) {
-      const message = `The submission has ${actions.length} file actions, at most ${limits.max_actions} are allowed; split it.`
-      return [{ code: 'too_many_actions', path: '/file_actions', message }]
+      return [finding('too_many_actions', '/file_actions', { count: actions.length, limit: limits.max_actions })]
     }
     return [...judgePaths(actions, paths), ...findConflicts(actions), ...measure(actions, limits)]
   }
@@ -31,35 +33,36 @@ function* placesOf(actions: readonly FileAction[]) {
   }
 }
 
-function judgePaths(actions: readonly FileAction[], paths: PathRules): readonly Finding[] {
-  const findings: Finding[] = []
+function judgePaths(actions: readonly FileAction[], paths: PathRules): readonly InspectionFinding[] {
+  const findings: InspectionFinding[] = []
   for (const { path, pointer } of placesOf(actions)) {
     const fault = paths.judge(path)
-    if (fault !== null) {
-      findings.push({ code: fault.code, path: pointer, message: `The path ${quote(path)} ${fault.message}.` })
-    }
+    if (fault !== null) findings.push(describe(fault, path, pointer))
   }
   return findings
 }
 
-function findConflicts(actions: readonly FileAction[]): readonly Finding[] {
-  const findings: Finding[] = []
+function describe(fault: PathFault, path: string, pointer: string): InspectionFinding {
+  const facts = { path: quote(path) }
+  return 'why' in fault
+    ? finding(fault.code, pointer, { ...facts, why: fault.why })
+    : finding(fault.code, pointer, facts)
+}
+
+function findConflicts(actions: readonly FileAction[]): readonly InspectionFinding[] {
+  const findings: InspectionFinding[] = []
+  const places = [...placesOf(actions)].map((place) => ({ ...place, folded: foldPath(place.path) }))
   const seen = new Map<string, string>()
-  for (const { path, pointer } of placesOf(actions)) {
-    const folded = path.toLowerCase()
-    const first = seen.get(folded)
-    if (first === undefined) {
-      seen.set(folded, pointer)
-      continue
-    }
-    const message = `The path ${quote(path)} is named twice (also at ${first}); one action a path, ignoring case.`
-    findings.push({ code: 'path_twice', path: pointer, message })
+  for (const { path, pointer, folded } of places) {
+    const other = seen.get(folded)
+    if (other === undefined) seen.set(folded, pointer)
+    else findings.push(finding('path_twice', pointer, { path: quote(path), other }))
   }
-  for (const { path, pointer } of placesOf(actions)) {
-    const parent = parentsOf(path.toLowerCase()).find((directory) => seen.has(directory))
+  for (const { path, pointer, folded } of places) {
+    const parent = parentsOf(folded).find((directory) => seen.has(directory))
     if (parent === undefined) continue
-    const message = `The path ${quote(path)} lies in ${quote(parent)}, which the submission names as a file (at ${seen.get(parent)}).`
-    findings.push({ code: 'file_is_directory', path: pointer, message })
+    const other = seen.get(parent) ?? ''
+    findings.push(finding('file_is_directory', pointer, { path: quote(path), parent: quote(parent), other }))
   }
   return findings
 }
@@ -70,42 +73,22 @@ export function parentsOf(path: string): readonly string[] {
   return segments.map((_, index) => segments.slice(0, index + 1).join('/'))
 }
 
-function measure(actions: readonly FileAction[], limits: Limits): readonly Finding[] {
-  const findings: Finding[] = []
+/** Of base64 only the length is looked at: nothing is decoded before it is known to be small enough. */
+function measure(actions: readonly FileAction[], limits: SizeLimits): readonly InspectionFinding[] {
+  const findings: InspectionFinding[] = []
   let total = 0
   for (const [index, action] of actions.entries()) {
     if (!('content' in action) || action.content === undefined) continue
-    const pointer = `/file_actions/${index}/content`
-    const bytes = decodedBytes(action.content, action.encoding)
+    const bytes = Buffer.byteLength(action.content, action.encoding === 'base64' ? 'base64' : 'utf8')
     total += bytes
-    if (bytes > limits.max_file_bytes) {
-      const message = `The file ${quote(action.file_path)} has ${bytes} bytes, at most ${limits.max_file_bytes} are allowed.`
-      findings.push({ code: 'file_too_large', path: pointer, message })
-    } else if (action.encoding === 'base64' && !isCanonicalBase64(action.content)) {
-      const message = `The content of ${quote(action.file_path)} is not base64 in its standard form (A-Z a-z 0-9 + /, padded with =).`
-      findings.push({ code: 'not_base64', path: pointer, message })
-    }
+    if (bytes <= limits.max_file_bytes) continue
+    const facts = { path: quote(action.file_path), bytes, limit: limits.max_file_bytes }
+    findings.push(finding('file_too_large', `/file_actions/${index}/content`, facts))
   }
   if (total > limits.max_total_bytes) {
-    const message = `The files have ${total} bytes together, at most ${limits.max_total_bytes} are allowed; split the submission.`
-    findings.push({ code: 'submission_too_large', path: '/file_actions', message })
+    findings.push(finding('submission_too_large', '/file_actions', { bytes: total, limit: limits.max_total_bytes }))
   }
   return findings
-}
-
-/** Of base64 an upper bound by its length, so that nothing large is decoded before it is known to be small. */
-function decodedBytes(content: string, encoding: 'text' | 'base64'): number {
-  return encoding === 'text' ? Buffer.byteLength(content) : Math.floor((content.length * 3) / 4) - paddingOf(content)
-}
-
-function paddingOf(content: string): number {
-  if (content.endsWith('==')) return 2
-  return content.endsWith('=') ? 1 : 0
-}
-
-/** Node's decoder skips junk, blanks and whatever follows `=`; encoding again shows whether it did. */
-function isCanonicalBase64(content: string): boolean {
-  return content.length % 4 === 0 && Buffer.from(content, 'base64').toString('base64') === content
 }
 
 /** A path may hold anything here, and is not canonical yet: shown short, with what is invisible escaped. */

@@ -12,6 +12,7 @@ function findings(
 }
 
 const files = (...file_actions: object[]) => ({ file_actions })
+const anywhere = [{ format: 'any', paths: ['**'] }]
 const create = (file_path: string, content = 'x') => ({ action: 'create', file_path, content })
 
 test('an ordinary submission has no findings', async () => {
@@ -100,7 +101,7 @@ describe('limits', () => {
 
   test('measure a file in decoded bytes', async () => {
     const exact = { ...create('a', Buffer.alloc(10).toString('base64')), encoding: 'base64' }
-    expect(await findings(files(exact), { binary_paths: ['a'] }, { max_file_bytes: 10 })).toEqual([])
+    expect(await findings(files(exact), { binary_files: anywhere }, { max_file_bytes: 10 })).toEqual([])
     expect(await findings(files(exact), {}, { max_file_bytes: 9 })).toEqual(['file_too_large /file_actions/0/content'])
     expect(await findings(files(create('a', 'ä'.repeat(5))), {}, { max_file_bytes: 9 })).toHaveLength(1)
   })
@@ -112,11 +113,12 @@ describe('limits', () => {
     ])
   })
 
-  test('are judged in time that grows with the submission only', async () => {
-    const hostile = Array.from({ length: 200 }, (_, index) => create(`${'a'.repeat(200)}/${'a'.repeat(200)}${index}`))
-    const started = performance.now()
-    expect(await findings({ ...files(...hostile), description: '/'.repeat(400_000) })).toEqual([])
-    expect(performance.now() - started).toBeLessThan(2_000)
+  test('are judged without looking at anything twice, however hostile', async () => {
+    const paths = Array.from({ length: 200 }, (_, index) => create(`${'a'.repeat(200)}/${'a'.repeat(200)}${index}`))
+    for (const unit of ['/', '@', '<!', 'fix ', 'fixes issue ', 'closes:', '&#', ' ', '\n', '\u00e9@']) {
+      const description = `${unit.repeat(400_000 / unit.length)}x`
+      expect(await findings({ ...files(...paths), description })).toEqual([])
+    }
   })
 })
 
@@ -131,8 +133,8 @@ describe('base64', () => {
   )
 
   test.each(['', 'eA==', '+/8='])('in the form %j is taken', async (content) => {
-    const binary_paths = ['a']
-    expect(await findings(files({ ...create('a', content), encoding: 'base64' }), { binary_paths })).toEqual([])
+    const given = files({ ...create('a', content), encoding: 'base64' })
+    expect(await findings(given, { binary_files: anywhere })).toEqual([])
   })
 })
 
@@ -212,6 +214,13 @@ describe('text', () => {
     ['an escape in the description', { description: '\u001b[31m' }, 'control_characters /description'],
     ['a bell in the commit message', { commit_message: 'a\u0007' }, 'control_characters /commit_message'],
     ['bidi controls', { description: 'a\u202eb' }, 'hidden_characters /description'],
+    ['a character without width', { commit_message: 'a\u200bb' }, 'hidden_characters /commit_message'],
+    ['text in tag characters', { title: 'a\u{e0041}', commit_message: 'x' }, 'hidden_characters /title'],
+    [
+      'mentions that make it longer than GitLab takes',
+      { title: '@a '.repeat(84), commit_message: 'x' },
+      'title_too_long /title',
+    ],
     ['skip ci in the title', { title: 'x [CI-Skip]', commit_message: 'x' }, 'skip_ci /title'],
     ['skip ci in the commit message', { commit_message: 'x\n\n[skip ci]' }, 'skip_ci /commit_message'],
     ['skip ci around a carriage return', { commit_message: 'x [sk\rip ci]' }, 'control_characters /commit_message'],
@@ -240,55 +249,23 @@ describe('text', () => {
   })
 })
 
-describe('the content of a file', () => {
-  const text = (content: string) => files(create('docs/a.md', content))
-  const bytes = (path: string, content: Uint8Array) =>
-    files({ ...create(path, Buffer.from(content).toString('base64')), encoding: 'base64' })
+describe('text that GitLab acts on', () => {
+  const text = { description: 'For @root.\n\nCloses #1\n\n<!-- psst -->' }
 
-  test.each<[string, Record<string, unknown>, string]>([
-    [
-      'NUL after ten thousand bytes of text',
-      bytes('a', Buffer.concat([Buffer.alloc(10_000, 'x'), Buffer.alloc(1)])),
-      'binary_file',
-    ],
-    ['a broken tail', bytes('a', Buffer.concat([Buffer.alloc(10_000, 'x'), Buffer.from([0xc3])])), 'binary_file'],
-    ['a pointer to a large file', text('version https://git-lfs.github.com/spec/v1\noid sha256:1\n'), 'lfs_pointer'],
-    [
-      'such a pointer as base64',
-      bytes('a', Buffer.from('version https://git-lfs.github.com/spec/v1\n')),
-      'lfs_pointer',
-    ],
-    ['a bidirectional control', text('if (a \u202e) {'), 'hidden_characters'],
-    ['the same as base64', bytes('a', Buffer.from('if (a \u2066) {')), 'hidden_characters'],
-    ['a character without width', text('to\u200bken'), 'hidden_characters'],
-    ['a text in tag characters', text('x\u{e0041}'), 'hidden_characters'],
-    ['a byte order mark inside', text('x\ufeff'), 'hidden_characters'],
-  ])('with %s is refused', async (_title, given, code) => {
-    expect(await findings(given)).toEqual([`${code} /file_actions/0/content`])
+  test('is taken, because it is made harmless on its way out', async () => {
+    expect(await findings(text)).toEqual([])
+    expect(await findings(text, { text: { mentions: 'allow', closing_words: 'allow', html: 'allow' } })).toEqual([])
   })
 
-  test.each<[string, Record<string, unknown>]>([
-    ['a byte order mark in front', text('\ufeffx')],
-    ['any language', text('Žluťoučký kůň, 日本語, עברית, emoji 👩‍👩‍👧')],
-    ['nothing', text('')],
-  ])('with %s is taken', async (_title, given) => {
-    expect(await findings(given)).toEqual([])
-  })
-
-  test('may be what the project allows at its path', async () => {
-    const png = bytes('img/logo.png', Uint8Array.of(0x89, 0x50, 0, 1))
-    expect(await findings(png, { binary_paths: ['img/**'] })).toEqual([])
-    expect(await findings(png, { binary_paths: ['media/**'] })).toHaveLength(1)
-    const hebrew = files(create('docs/he/a.md', 'a\u200fb'))
-    expect(await findings(hebrew, { hidden_characters_in: ['docs/he/**'] })).toEqual([])
-    const pointer = text('version https://git-lfs.github.com/spec/v1\n')
-    expect(await findings(pointer, { lfs_pointers: true })).toEqual([])
-  })
-
-  test('names the line, and nothing of the content', async () => {
-    const [finding] = await createInspector(mrPolicy()).inspect(mrSubmission(text('a\nb\nsecret\u202e\n')))
-    expect(finding?.message).toContain('Line 3 ')
-    expect(finding?.message).not.toContain('secret')
+  test('is refused where the project says so, each kind for itself', async () => {
+    const refused = (kind: string) => findings(text, { text: { [kind]: 'refuse' } })
+    expect(await refused('mentions')).toEqual(['mention_refused /description'])
+    expect(await refused('closing_words')).toEqual(['closing_word_refused /description'])
+    expect(await refused('html')).toEqual(['html_refused /description'])
+    const commit_message = 'Mend it\n\nFixes group/project#2'
+    expect(await findings({ commit_message }, { text: { closing_words: 'refuse' } })).toEqual([
+      'closing_word_refused /commit_message',
+    ])
   })
 })
 

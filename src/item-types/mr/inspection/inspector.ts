@@ -3,49 +3,51 @@
  * findings at once, each with a stable code, a JSON pointer and a sentence that says what to do. It runs at the door and
  * again right before the service writes, because the configuration may have changed in between. Decision 0009.
  */
-import type { Finding } from '../../../lib/finding.ts'
 import type { MrSubmission } from '../schema.ts'
 import { compileBranchRules } from './branch-rules.ts'
-import { compileContentRules } from './content-rules.ts'
+import type { InspectionPolicy, ProjectPolicy } from './config.ts'
+import { closeContentThreads, compileContentInspection } from './content-inspection.ts'
 import { compileFileRules, touchedPaths } from './file-rules.ts'
 import { compilePatterns } from './glob.ts'
 import { compileLabelRules } from './label-rules.ts'
 import { compilePathRules } from './path-rules.ts'
-import type { InspectionPolicy, ProjectPolicy } from './policy.ts'
-import { inspectText } from './text-rules.ts'
+import { type FindingCode, finding, type InspectionFinding } from './rules.ts'
+import { compileTextRules } from './text-rules.ts'
 
 export interface Inspector<Policy extends ProjectPolicy> {
-  inspect(submission: MrSubmission): Promise<readonly Finding[]>
+  inspect(submission: MrSubmission): Promise<readonly InspectionFinding[]>
   /** Does it touch a path that a named person has to agree to? */
   needsReview(submission: MrSubmission): boolean
   /** The configuration's entry for a project, whatever the case of its path; null when there is none. */
   policyOf(project: string): Policy | null
+  /** Stops the threads of the process that look into files; what they have in hand is refused. */
+  close(): Promise<void>
 }
+
+/** Content of such a submission is not looked at: it has more of it than anybody agreed to look at. */
+const TOO_MUCH: ReadonlySet<FindingCode> = new Set(['too_many_actions', 'file_too_large', 'submission_too_large'])
 
 /** Compiles every pattern once. The cost of `inspect` is linear in the submission. */
 export function createInspector<Policy extends ProjectPolicy>(
-  policy: InspectionPolicy & { readonly projects: readonly Policy[] },
+  policy: Omit<InspectionPolicy, 'projects'> & { readonly projects: readonly Policy[] },
 ): Inspector<Policy> {
   const projects = new Map(
     policy.projects.map((project: Policy) => {
-      const branches = compileBranchRules(project)
       const files = compileFileRules(compilePathRules(project), policy.limits)
-      const [labels, contents] = [compileLabelRules(project), compileContentRules(project)]
+      const rules = [compileBranchRules(project), compileTextRules(project), compileLabelRules(project), files]
+      const inspectContent = compileContentInspection(project, policy.limits)
       const isReviewed = compilePatterns(project.review?.paths ?? [], { nocase: true })
-      return [
-        project.path.toLowerCase(),
-        { project, isReviewed, rules: [branches, inspectText, labels, files], contents },
-      ] as const
+      return [project.path.toLowerCase(), { project, isReviewed, rules, inspectContent }] as const
     }),
   )
   return {
     policyOf: (project) => projects.get(project.toLowerCase())?.project ?? null,
     async inspect(submission) {
       const known = projects.get(submission.project.toLowerCase())
-      if (known === undefined) return [notConfigured()]
+      if (known === undefined) return [finding('project_not_configured', '/project')]
       const findings = known.rules.flatMap((inspect) => inspect(submission))
-      // Nothing is decoded before it is known to be in its standard form and small enough.
-      return findings.length > 0 ? findings : known.contents(submission)
+      if (findings.some(({ code }) => TOO_MUCH.has(code))) return findings
+      return [...findings, ...(await known.inspectContent(submission))]
     },
     needsReview({ project, file_actions }) {
       const known = projects.get(project.toLowerCase())
@@ -53,13 +55,6 @@ export function createInspector<Policy extends ProjectPolicy>(
       if (known === undefined) return true
       return file_actions.some((action) => touchedPaths(action).some(({ path }) => known.isReviewed(path)))
     },
-  }
-}
-
-function notConfigured(): Finding {
-  return {
-    code: 'project_not_configured',
-    path: '/project',
-    message: 'The service is not set up for this project; check its full path, or ask the operators to add it.',
+    close: closeContentThreads,
   }
 }

@@ -66,9 +66,9 @@ describe('a path', () => {
     'a b/c d.txt',
     '.gitignore',
     'sub/.gitkeep',
-    '.config/x.yaml',
     'docs/v1.2+3/@scope/x_y-z',
-    '..hidden/file',
+    'sub/.config/x.yaml',
+    '.editorconfig',
     'gitlab-ci.yml',
     'docs/owners',
   ])('%s may be touched', (path) => {
@@ -97,6 +97,7 @@ describe('a path', () => {
     ['a ', 'path_not_canonical'],
     ['a /b', 'path_not_canonical'],
     ['a.', 'path_not_canonical'],
+    ['docs/%2e%2e/x', 'path_not_canonical'],
     ['x'.repeat(256), 'path_not_canonical'],
     [`${'a/'.repeat(32)}b`, 'path_not_canonical'],
     [`${'a/'.repeat(600)}b`, 'path_not_canonical'],
@@ -106,6 +107,8 @@ describe('a path', () => {
     ['.GitLab/x', 'path_reserved'],
     ['git~1/config', 'path_reserved'],
     ['GI7EBA~1', 'path_reserved'],
+    ['CODEOW~1', 'path_reserved'],
+    ['GITLAB~1.YML', 'path_reserved'],
     ['con', 'path_reserved'],
     ['x/NUL.txt', 'path_reserved'],
     ['com1', 'path_reserved'],
@@ -155,6 +158,19 @@ describe('the block list', () => {
   })
 })
 
+describe('a directory at the top that begins with a dot', () => {
+  test.each(['.config/x.yaml', '.newtool/run.sh', '..hidden/file'])('may not be touched unasked: %s', (path) => {
+    expect(judge(path)).toBe('path_dot_directory')
+  })
+
+  test('may be touched where the project lists it, by its exact name', () => {
+    const project = { dot_directories: ['.config'] }
+    expect(judge('.config/x.yaml', project)).toBeNull()
+    for (const path of ['.Config/x.yaml', '.config2/x.yaml']) expect(judge(path, project)).toBe('path_dot_directory')
+    expect(judge('.config/.npmrc', project)).toBe('path_blocked')
+  })
+})
+
 describe('an allow list', () => {
   const project = { allow_paths: ['docs/**', '*.md'] }
   test.each<[string, string | null]>([
@@ -190,10 +206,23 @@ const RESPELLINGS: readonly ((path: string, at: number) => string)[] = [
   (path) => path.replace('/', '\\'),
   (path) => path.replace('/', ' /'),
   (path) => path.replace('/', './'),
+  (path) => path.normalize('NFD'),
+  (path, at) => respellAt(path, at, (letter) => `%${letter.charCodeAt(0).toString(16).padStart(2, '0')}`),
+  // Full-width forms, which some systems take for the plain ones.
+  (path, at) => respellAt(path, at, (letter) => String.fromCharCode(letter.charCodeAt(0) + 0xfee0)),
+  (path) => path.replace(/s/i, '\u017f'),
+  (path) => path.replace(/k/i, '\u212a'),
+  (path) => path.replace(/i/, '\u0131'),
+  (path) => path.replace(/^\.?([^./~]{1,6})[^./]*(\.\w{1,3})?/, '$1~1$2'),
   ...['\u200b', '\u200d', '\ufeff', '\u00ad', '\u2060', '\0', '\n', '\u034f', '\ufe0f'].map(
     (invisible) => (path: string, at: number) => path.slice(0, at) + invisible + path.slice(at),
   ),
 ]
+
+function respellAt(path: string, at: number, respell: (letter: string) => string): string {
+  const letter = path.charAt(at)
+  return /^[!-~]$/.test(letter) ? path.slice(0, at) + respell(letter) + path.slice(at + 1) : path
+}
 
 const blockedSpelling = fc
   .tuple(

@@ -1,10 +1,13 @@
 /**
  * What a title, a description and a commit message must not say, because machines act on it: skip the pipeline that
- * proves a change, sign in somebody's name, or pass for the service's own mark. Quick actions are not refused here; every
- * text that leaves is sanitised instead.
+ * proves a change, sign in somebody's name, or pass for the service's own mark. Quick actions are not refused here, nor what the
+ * project has made harmless; every text that leaves is sanitised instead.
  */
-import type { Finding } from '../../../lib/finding.ts'
 import type { MrSubmission } from '../schema.ts'
+import { ACTIVE_KINDS, holdsActive, neutralise } from './active-text.ts'
+import type { ProjectPolicy } from './config.ts'
+import { lineOfHidden } from './hidden-characters.ts'
+import { finding, type InspectionFinding } from './rules.ts'
 
 const CONTROL_IN_LINE = /[\p{Cc}\p{Zl}\p{Zp}]/u
 /**
@@ -12,51 +15,49 @@ const CONTROL_IN_LINE = /[\p{Cc}\p{Zl}\p{Zp}]/u
  * to GitLab, and what stands on its two sides would become a word that these rules have not seen.
  */
 const CONTROL_IN_TEXT = /[^\P{Cc}\n\r\t]|\r(?!\n)/u
-/** They make text read in another order than it is executed. */
-const BIDI = /[\u202a-\u202e\u2066-\u2069]/
 const SKIP_CI = /\[(ci[ _-]skip|skip[ _-]ci|no[ _-]ci)\]/i
 const DRAFT = /^\s*(draft:|\[draft\]|\(draft\)|wip:|\[wip\])/i
 const RESERVED_TRAILER =
   /^[^\S\n\r\u2028\u2029]*(workqueue-[\w-]+|signed-off-by|co-authored-by|reviewed-by|approved-by|acked-by|tested-by|changelog)\s*:/im
+/** GitLab's limit, in characters. */
+const MAX_TITLE = 255
 
-type TextField = 'title' | 'description' | 'commit_message'
+const REFUSED = { mentions: 'mention_refused', closing_words: 'closing_word_refused', html: 'html_refused' } as const
+const NAMES = { title: 'title', description: 'description', commit_message: 'commit message' } as const
+const FIELDS = Object.keys(NAMES) as readonly (keyof typeof NAMES)[]
 
 /** GitLab keeps a merge request with such a title from being merged. */
 export function isDraftTitle(title: string): boolean {
   return DRAFT.test(title)
 }
 
-export function inspectText(submission: MrSubmission): readonly Finding[] {
-  const findings: Finding[] = []
-  const add = (code: string, field: TextField, message: string) => {
-    findings.push({ code, path: `/${field}`, message })
+export function compileTextRules({ text: policy }: ProjectPolicy) {
+  const refused = ACTIVE_KINDS.filter((kind) => policy[kind] === 'refuse')
+  return (submission: MrSubmission): readonly InspectionFinding[] => {
+    const findings = FIELDS.flatMap((field) => [
+      ...judgeField(field, submission[field]),
+      ...refused
+        .filter((kind) => holdsActive(kind, submission[field]))
+        .map((kind) => finding(REFUSED[kind], `/${field}`, { field: NAMES[field] })),
+    ])
+    const { title, auto_merge, commit_message } = submission
+    // One more for the backslash before a slash at its beginning.
+    const length = [...neutralise(title, policy)].length + (title.trimStart().startsWith('/') ? 1 : 0)
+    if (length > MAX_TITLE) findings.push(finding('title_too_long', '/title', { length, limit: MAX_TITLE }))
+    if (auto_merge && DRAFT.test(title)) findings.push(finding('draft_never_merges', '/title'))
+    if (RESERVED_TRAILER.test(commit_message)) findings.push(finding('reserved_trailer', '/commit_message'))
+    return findings
   }
-  const { title, auto_merge } = submission
-  for (const field of ['title', 'description', 'commit_message'] as const) {
-    const text = submission[field]
-    if ((field === 'title' ? CONTROL_IN_LINE : CONTROL_IN_TEXT).test(text)) {
-      add('control_characters', field, `The ${field} holds control characters; take them out.`)
-    }
-    if (BIDI.test(text)) {
-      add('hidden_characters', field, `The ${field} holds characters that change the order of reading; take them out.`)
-    }
-    if (field !== 'title' && text !== '' && text.trim() === '') {
-      add('blank_text', field, `The ${field} is blank; write something or leave it out.`)
-    }
-    if (field !== 'description' && SKIP_CI.test(text)) {
-      add('skip_ci', field, `The ${field} asks to skip the pipeline, which has to prove the change; take that out.`)
-    }
-  }
-  if (title.trim() === '') add('blank_text', 'title', 'The title is blank; say what the change does.')
-  if (auto_merge && DRAFT.test(title)) {
-    add('draft_never_merges', 'title', 'A draft is never merged; take the draft mark out or send auto_merge false.')
-  }
-  if (RESERVED_TRAILER.test(submission.commit_message)) {
-    add(
-      'reserved_trailer',
-      'commit_message',
-      'The commit message holds a trailer that only people or the service may set (Signed-off-by, Workqueue-Item, …); take it out.',
-    )
-  }
+}
+
+function judgeField(field: keyof typeof NAMES, text: string): readonly InspectionFinding[] {
+  const [pointer, facts] = [`/${field}`, { field: NAMES[field] }]
+  const findings: InspectionFinding[] = []
+  const holdsControl = (field === 'title' ? CONTROL_IN_LINE : CONTROL_IN_TEXT).test(text)
+  if (holdsControl) findings.push(finding('control_characters', pointer, facts))
+  const line = holdsControl ? null : lineOfHidden(text)
+  if (line !== null) findings.push(finding('hidden_characters', pointer, { line }))
+  if (text.trim() === '' && (field === 'title' || text !== '')) findings.push(finding('blank_text', pointer, facts))
+  if (field !== 'description' && SKIP_CI.test(text)) findings.push(finding('skip_ci', pointer, facts))
   return findings
 }
