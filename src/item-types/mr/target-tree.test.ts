@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { GitLabTreeEntry } from '../../gitlab/port.ts'
-import { readTargetTree } from './target-tree.ts'
+import { openTree, readTargetTree } from './target-tree.ts'
 
 /** A GitLab that holds these files and nothing else; `asked` tells what it was asked for. */
 function holding(files: Readonly<Record<string, string>>) {
@@ -41,14 +41,23 @@ describe('readTargetTree', () => {
     ['link/x/y', null, 'link'],
     ['vendor/lib/x', null, 'vendor/lib'],
   ])('finds at %s: %s, obstructed by %s', async (path, mode, obstacle) => {
-    const { entries, obstructed } = await readTargetTree(holding(FILES), 1, 'sha', [path], {})
+    const { entries, obstructed } = await readTargetTree(openTree(holding(FILES), 1, 'sha', {}), [path])
     expect(entries.get(path)?.mode ?? null).toBe(mode)
     expect(obstructed.get(path)?.path ?? null).toBe(obstacle)
   })
 
-  test('asks for each directory once, always at the same commit', async () => {
+  test('asks for each directory once, always at the same commit, and for none that is not there', async () => {
     const gitlab = holding(FILES)
-    await readTargetTree(gitlab, 1, 'sha', ['src/a/b.ts', 'src/a/c.ts', 'src/a/d.ts', 'README.md'], {})
-    expect(gitlab.asked).toEqual(['src/a@sha', '@sha'])
+    const tree = openTree(gitlab, 1, 'sha', {})
+    await readTargetTree(tree, [
+      'src/a/b.ts',
+      'src/a/c.ts',
+      'README.md',
+      'src/a/new/x.ts',
+      'entirely/new/x.ts',
+      'link/x',
+    ])
+    await readTargetTree(tree, ['src/a/d.ts'])
+    expect(gitlab.asked).toEqual(['@sha', 'src@sha', 'src/a@sha'])
   })
 })

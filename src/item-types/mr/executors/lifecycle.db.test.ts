@@ -141,6 +141,16 @@ describe('a submission that comes again', () => {
     expect(await world.mergeRequestOf(id)).toMatchObject({ title: 'A better title', labels: ['docs'] })
   })
 
+  test('corrects nothing that only GitLab has put in order, such as blanks at the ends', async () => {
+    const texts = { title: ' A note ', description: 'Why.\n\n', commit_message: 'Fixed' }
+    const id = await submit(texts)
+    await world.work(id)
+    await submit({ ...texts, auto_merge: true })
+    await world.work(id)
+    expect(await world.mergeRequestOf(id)).toMatchObject({ title: 'A note', description: 'Why.' })
+    expect(world.server.writes({ kind: 'update', branch })).toEqual([])
+  })
+
   test('keeps the labels that people added', async () => {
     const id = await submit()
     await world.work(id)

@@ -155,6 +155,20 @@ describe("somebody else's work", () => {
     expect((await world.look(id)).item).toMatchObject({ phase: 'completed', resolution: 'merged' })
   })
 
+  test("on top of the service's commit is written over when a later submission forces it", async () => {
+    const id = await submit()
+    await world.work(id)
+    const { iid } = await world.mergeRequestOf(id)
+    const theirs = await pushAsPerson({ 'docs/theirs.md': `${branch}\n` })
+    await submit({ force_overwrite: true })
+    await world.later(id)
+    await world.later(id)
+    const { detail } = await world.look(id)
+    expect(detail).toMatchObject({ overwrittenSha: theirs, mrIid: iid })
+    expect(await world.headOf(branch)).toMatchObject({ id: detail.writtenSha })
+    expect(await world.mergeRequestOf(id)).toMatchObject({ state: 'opened', sha: detail.writtenSha })
+  })
+
   test('on top of a commit that is not wanted any more says so, and what is wanted comes once it is gone', async () => {
     const id = await submit({ auto_merge: true })
     await world.work(id)

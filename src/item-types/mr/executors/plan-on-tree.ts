@@ -2,11 +2,12 @@
 import { type FilePlan, planFiles } from '../file-plan.ts'
 import { touchedPaths } from '../inspection/file-rules.ts'
 import type { MrSubmission } from '../schema.ts'
-import { readTargetTree, type TreeEntries } from '../target-tree.ts'
+import { openTree, readTargetTree, type Tree, type TreeEntries } from '../target-tree.ts'
 import type { Action } from './context.ts'
 
 export interface PlanOnTree extends FilePlan {
-  /** What lies at the touched paths on that commit. */
+  readonly tree: Tree
+  /** What lies at the touched paths there. */
   readonly entries: TreeEntries
 }
 
@@ -17,6 +18,7 @@ export async function planOn(
   sha: string,
 ): Promise<PlanOnTree> {
   const paths = file_actions.flatMap((fileAction) => touchedPaths(fileAction).map(({ path }) => path))
-  const tree = await readTargetTree(services.gitlab, projectId, sha, paths, context)
-  return { ...planFiles(file_actions, tree), entries: tree.entries }
+  const tree = openTree(services.gitlab, projectId, sha, context)
+  const found = await readTargetTree(tree, paths)
+  return { ...planFiles(file_actions, found), tree, entries: found.entries }
 }

@@ -122,7 +122,7 @@ async function recognise(
   const { commitCount } = await services.gitlab.compare(project.id, target.sha, head.sha, false, context)
   if (commitCount !== 1) return false
   const plan = await planOn(action, content, project.id, parent)
-  if (await holdsExactly(services.gitlab, project.id, head, parent, plan, context)) {
+  if (await holdsExactly(services.gitlab, project.id, head, plan, context)) {
     recordWritten(action, head.sha, mark)
     return true
   }
@@ -158,8 +158,7 @@ async function write(
     force: seen !== null,
   })
   // One look that finds a difference may have met a part of GitLab that lags behind, so a second one decides.
-  const isAsInspected = () =>
-    holdsExactly(services.gitlab, target.project.id, written, target.branch.sha, plan, context)
+  const isAsInspected = () => holdsExactly(services.gitlab, target.project.id, written, plan, context)
   if (!(await isAsInspected()) && !(await isAsInspected())) return discard(action, target.project.id, written.sha)
   if (mark.overwrote !== undefined) draft.detail.overwrittenSha = mark.overwrote
   recordWritten(action, written.sha, mark)

@@ -4,7 +4,7 @@
  * changed submission is not asked: its caller may well have seen the newer file.
  */
 import type { GitLabBranch, GitLabCommitAction } from '../../../gitlab/port.ts'
-import { readTargetTree, type TreeEntries } from '../target-tree.ts'
+import { openTree, readTargetTree, type TreeEntries } from '../target-tree.ts'
 import type { Action } from './context.ts'
 import type { PlanOnTree } from './plan-on-tree.ts'
 import type { Target } from './project.ts'
@@ -20,7 +20,7 @@ export async function findTakenBack(
   const [base] = branch?.parentShas ?? []
   if (branch === null || branch.sha !== writtenSha || writtenHash !== commitHash || base === undefined) return []
   const paths = plan.actions.flatMap(({ file_path, previous_path }) => [file_path, previous_path ?? []].flat())
-  const { entries } = await readTargetTree(services.gitlab, project.id, base, paths, context)
+  const { entries } = await readTargetTree(openTree(services.gitlab, project.id, base, context), paths)
   const changed = changedBack(plan.actions, entries, plan.entries)
   if (changed.length > 0) {
     context.log.warn(

@@ -5,7 +5,7 @@ import type { GitLabTreeEntry } from '../../../gitlab/port.ts'
 import { planFiles } from '../file-plan.ts'
 import { touchedPaths } from '../inspection/file-rules.ts'
 import type { FileAction } from '../schema.ts'
-import { readTargetTree } from '../target-tree.ts'
+import { openTree, readTargetTree } from '../target-tree.ts'
 import { holdsExactly } from './verify-commit.ts'
 
 const [BASE, SHA] = ['b'.repeat(40), 'c'.repeat(40)]
@@ -42,9 +42,10 @@ const gitlabOf = (trees: Readonly<Record<string, Files>>) => ({
 async function holds(actions: readonly FileAction[], before: Files, after: Files | null, parents = [BASE]) {
   const gitlab = gitlabOf({ [BASE]: before, ...(after === null ? {} : { [SHA]: after }) })
   const paths = actions.flatMap(touchedPaths).map(({ path }) => path)
-  const plan = planFiles(actions, await readTargetTree(gitlab, 1, BASE, paths, {}))
+  const tree = openTree(gitlab, 1, BASE, {})
+  const plan = planFiles(actions, await readTargetTree(tree, paths))
   expect(plan.findings).toEqual([])
-  return holdsExactly(gitlab, 1, { sha: SHA, parentShas: parents }, BASE, plan, {})
+  return holdsExactly(gitlab, 1, { sha: SHA, parentShas: parents }, { ...plan, tree }, {})
 }
 
 const write = (file_path: string, content: string): FileAction => ({
