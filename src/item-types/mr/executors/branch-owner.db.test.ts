@@ -155,6 +155,10 @@ describe("somebody else's commits on the source branch", () => {
     expect(detail).toMatchObject({ overwrittenSha: before, writtenSha: await head() })
     const commit = await world.server.call('GET', `/repository/commits/${detail.writtenSha}`)
     expect(commit.json['message']).toContain(`Workqueue-Overwrote: ${before}`)
+    await world.later(id)
+    await world.later(id)
+    const { list } = await world.server.call('GET', `/merge_requests/${detail.mrIid}/notes`)
+    expect(list.map(({ body }) => String(body)).join()).toContain(`their head was \`${before}\``)
   })
 
   test('are not written over unread: what came meanwhile is read first', async () => {

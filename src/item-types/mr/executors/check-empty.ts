@@ -9,9 +9,10 @@ import { NEEDS_EMPTY_CHECK } from '../dimensions.ts'
 import { type Action, createExecutor, type MrServices, SUCCEEDED } from './context.ts'
 import { closeAndCleanUp, finishMerged } from './ending.ts'
 import { postClosingNote } from './notes.ts'
+import { withRights } from './project.ts'
 
 export function createCheckEmpty(services: MrServices) {
-  return createExecutor(services, checkEmpty)
+  return createExecutor(services, (action) => withRights(action, () => checkEmpty(action)))
 }
 
 async function checkEmpty(action: Action): Promise<ExecutorResult> {

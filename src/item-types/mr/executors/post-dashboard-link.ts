@@ -4,7 +4,7 @@
  */
 import type { ExecutorResult } from '../../../queue/item-type.ts'
 import { findBlockers } from '../blockers.ts'
-import { NEEDS_DASHBOARD_LINK } from '../dimensions.ts'
+import { NEEDS_DASHBOARD_LINK, NEEDS_MR } from '../dimensions.ts'
 import { type Action, createExecutor, type MrServices, SUCCEEDED } from './context.ts'
 import { putStatusNote } from './notes.ts'
 
@@ -37,5 +37,17 @@ function statusText({ services, draft, context }: Action): string {
     '',
     lines.length === 0 ? 'It waits for nothing.' : 'It waits for:',
     ...(lines.length === 0 ? [] : ['', ...lines]),
+    ...remarksOf(draft).flatMap((remark) => ['', remark]),
   ].join('\n')
+}
+
+/** What a reviewer should know of how the branch was written. */
+function remarksOf({ detail, dimensions }: Action['draft']): readonly string[] {
+  const note = dimensions.find(({ dimension }) => dimension === NEEDS_MR)?.note ?? null
+  const remarks = note === null ? [] : [`About the branch: ${note}.`]
+  if (detail.overwrittenSha !== null) {
+    const sha = detail.overwrittenSha
+    remarks.push(`Commits of somebody else were written over, as the submission asked; their head was \`${sha}\`.`)
+  }
+  return remarks
 }

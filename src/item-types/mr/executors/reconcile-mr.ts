@@ -14,13 +14,14 @@ import { askOf } from './answers.ts'
 import { type Action, createExecutor, growingMs, type MrServices, refuseUnlessAllowed, SUCCEEDED } from './context.ts'
 import { closeAndCleanUp, finishMerged, observe } from './ending.ts'
 import { postClosingNote } from './notes.ts'
+import { withRights } from './project.ts'
 import { readMark } from './trailers.ts'
 
 /** A note is written once what it says has stood for a moment. */
 const NOTE_DELAY_MS = 10_000
 
 export function createReconcileMr(services: MrServices) {
-  return createExecutor(services, reconcileMr)
+  return createExecutor(services, (action) => withRights(action, () => reconcileMr(action)))
 }
 
 async function reconcileMr(action: Action): Promise<ExecutorResult> {
