@@ -51,6 +51,7 @@ interface Stage {
 }
 
 export async function services({ seed, scale }: ChaosOptions): Promise<Verdict> {
+  const changes = Math.ceil(ITEMS * scale)
   const directory = await mkdtemp(join(tmpdir(), 'workqueue-chaos-'))
   const postgres = await startChaosPostgres(directory)
   const side = await createFlowGitLab(directory, { faults: gitlabFaults(seed) })
@@ -58,7 +59,7 @@ export async function services({ seed, scale }: ChaosOptions): Promise<Verdict> 
     postgres,
     side,
     arrivals: recordArrivals(side.gitlab),
-    fleet: createServiceFleet({ directory, databaseUrl: postgres.url, side, queue: QUEUE }),
+    fleet: createServiceFleet({ directory, databaseUrl: postgres.url, side, queue: QUEUE, changes }),
     services: [],
     badExits: [],
   }
@@ -68,12 +69,7 @@ export async function services({ seed, scale }: ChaosOptions): Promise<Verdict> 
     await db.destroy()
     await logLeases(postgres)
     for (let place = 0; place < PROCESSES; place += 1) await putInPlace(stage, place)
-    return await run(
-      stage,
-      createRandom(seed),
-      Math.ceil(ITEMS * scale),
-      Math.max(FEWEST_FAULTS, Math.ceil(FAULTS * scale)),
-    )
+    return await run(stage, createRandom(seed), changes, Math.max(FEWEST_FAULTS, Math.ceil(FAULTS * scale)))
   } finally {
     await Promise.all(stage.services.map((service) => service.end('SIGKILL')))
     stage.arrivals.end()

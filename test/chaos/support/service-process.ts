@@ -36,6 +36,8 @@ export interface FleetOptions {
   readonly databaseUrl: string
   readonly side: FlowGitLab
   readonly queue: ConfigInput['queue']
+  /** How many changes there will be: the more, the less often each is looked at, or looking would be all that is done. */
+  readonly changes: number
 }
 
 export const WEBHOOK_SECRET = 'a-secret-of-the-chaos-run'
@@ -43,7 +45,7 @@ const START_TIMEOUT_MS = 30_000
 const EXIT_TIMEOUT_MS = 60_000
 const MAINTAINER = 40
 
-export function createServiceFleet({ directory, databaseUrl, side, queue }: FleetOptions): ServiceFleet {
+export function createServiceFleet({ directory, databaseUrl, side, queue, changes }: FleetOptions): ServiceFleet {
   const { gitlab, project } = side
   const { token, sha256 } = newToken()
   let started = 0
@@ -62,7 +64,11 @@ export function createServiceFleet({ directory, databaseUrl, side, queue }: Flee
       auth: { rules: [{ name: 'chaos', token_sha256: sha256, permissions: ['read', 'submit'] }] },
       webhook: { secret: WEBHOOK_SECRET },
       gitlab: { url: gitlab.url, token: gitlabToken, timeout: '30s', breaker: { open_for: '1s', max_open_for: '2s' } },
-      mr: { projects: [{ path: project.pathWithNamespace }], pipeline_poll: '1s', reconcile_interval: '5s' },
+      mr: {
+        projects: [{ path: project.pathWithNamespace }],
+        pipeline_poll: `${Math.ceil(changes / 20)}s`,
+        reconcile_interval: `${5 + Math.ceil(changes / 10)}s`,
+      },
       queue,
     }
     const file = join(directory, `${name}.yaml`)
