@@ -68,6 +68,8 @@ function createBenchType({ jobMs, onJob }: JobBehaviour): ItemType<Submission, D
       dedupKey: `${ITEM_TYPE}:${key}`,
       contentHash: createHash('sha256').update(text).digest('hex'),
     }),
+    scopeOfSubmission: () => ({}),
+    scopeOfItem: () => ({}),
     inspect: async () => [],
     details,
     decide: ({ item, dimensions, now }) =>

@@ -81,6 +81,34 @@ describe('who may do what', () => {
     expect((await api.get('/work-items', 'reader')).json().items).toHaveLength(1)
   })
 
+  test.each<[string, number]>([
+    ['team/bot-1', 201],
+    ['team/main', 403],
+    ['others/bot-1', 403],
+    ['bot-1', 403],
+  ])('a caller limited to some projects and branches submits %s: %i', async (name, status) => {
+    for (const path of ['/inspect', '/work-items']) {
+      const answer = await api.post(path, { ...aNote, name }, 'team')
+      expect(answer.statusCode).toBe(status === 201 && path === '/inspect' ? 200 : status)
+      if (status === 403) expect(answer.json().code).toBe('permission_denied')
+    }
+  })
+
+  test('to a caller limited to some projects and branches, other items do not exist', async () => {
+    const mine = await api.submitted({ ...aNote, name: 'team/bot-1' })
+    const others = await Promise.all(
+      ['team/main', 'others/bot-1', 'bot-1'].map((name) => api.submitted({ ...aNote, name })),
+    )
+    expect((await api.get('/work-items', 'team')).json().items).toMatchObject([{ id: mine }])
+    expect((await api.get(`/work-items/${mine}`, 'team')).statusCode).toBe(200)
+    expect((await api.post(`/work-items/${mine}/cancel`, undefined, 'team')).statusCode).toBe(202)
+    for (const id of others) {
+      expect((await api.get(`/work-items/${id}`, 'team')).json().code).toBe('work_item_not_found')
+      expect((await api.post(`/work-items/${id}/cancel`, undefined, 'team')).json().code).toBe('work_item_not_found')
+    }
+    expect(api.entries.at(-1)).toMatchObject({ caller: 'token:team', outcome: 'denied', facts: { rules: ['team'] } })
+  })
+
   test('a caller without the right is refused before its body is read', async () => {
     const answer = await api.post('/work-items', '{ not json', 'reader')
     expect(answer.json().code).toBe('permission_denied')

@@ -5,30 +5,53 @@
 import type { FastifyRequest } from 'fastify'
 import type { Audit } from '../audit/entry.ts'
 import type { Authenticator } from '../auth/authenticator.ts'
-import { allowingRules, type Identity, may, type Permission } from '../auth/identity.ts'
+import { type Identity, isPermission, may, type Permission, readable, type Scope } from '../auth/identity.ts'
+import { IdentityProviderUnavailable } from '../auth/unavailable.ts'
 import { WorkQueueError } from '../lib/errors.ts'
+import type { ItemScope, SubmissionScope } from '../queue/item-type.ts'
 import type { WorkItem } from '../queue/work-item.ts'
+import type { Rights } from '../queue/work-queue.ts'
+import { type Asking, createDecisions, permissionDenied, rulesOf } from './decisions.ts'
 
 export interface Access {
   /** A hook that runs before the body is read. `permission`: whoever has it for no item type at all ends here. */
   authenticate(permission: Permission): (request: FastifyRequest) => Promise<void>
-  /** The caller's name. @throws WorkQueueError `permission_denied`. */
-  require(request: FastifyRequest, permission: Permission, itemType: string): string
-  /** The same for one item. Whoever may not even see it is told that it does not exist. */
+  callerOf(request: FastifyRequest): string
+  /** What the caller may do with what it submits: asked, and audited, once the submission has been read. */
+  rightsFor(request: FastifyRequest, itemType: string): Rights
+  /**
+   * The caller's name, if it may do this with the item. Whoever may not even see it is told that it does not exist.
+   * @throws WorkQueueError `work_item_not_found`, `permission_denied`.
+   */
   requireForItem(request: FastifyRequest, permission: Permission, item: WorkItem): string
-  /** Whether the caller also has this permission for items of the type; either answer is audited. */
-  holds(request: FastifyRequest, permission: Permission, itemType: string): boolean
   /**
    * Whether the caller may see what the service can read outside. Any permission lets its holder see items, but not this:
-   * it takes a rule that names `read` and is limited to no project or branch, for nobody asks about one here.
+   * it takes a rule that names `read`, covers the project, and is limited to no branch, for the target's is none of them.
    */
-  mayReadContents(request: FastifyRequest, itemType: string): boolean
-  /** For lists: which item types the caller may `read`, or do more with; the list itself is allowed. */
-  visibleTypes(request: FastifyRequest, permission?: Permission): (itemType: string) => boolean
+  mayReadContents(request: FastifyRequest, itemType: string): (scope: SubmissionScope) => boolean
+  /** For lists, which are allowed as such: what the caller may read. */
+  visibleItems(request: FastifyRequest): VisibleItems
+  /** For what is about whole item types: those that the caller may do this with, without a limit. */
+  typesFor(request: FastifyRequest, permission: Permission): (itemType: string) => boolean
 }
 
-export function createAccess({ authenticator, audit }: { authenticator: Authenticator; audit: Audit }): Access {
+export interface VisibleItems {
+  /** Whether there may be any item of the type that the caller may see. */
+  readonly hasAny: (itemType: string) => boolean
+  readonly isVisible: (itemType: string, scope: ItemScope) => boolean
+  /** Whether all items of the type are visible, so that nobody need ask for each. */
+  readonly isWhole: (itemType: string) => boolean
+}
+
+export interface AccessDependencies {
+  readonly authenticator: Authenticator
+  readonly audit: Audit
+  readonly scopeOf: (item: WorkItem) => ItemScope
+}
+
+export function createAccess({ authenticator, audit, scopeOf }: AccessDependencies): Access {
   const identities = new WeakMap<FastifyRequest, Identity>()
+  const decisions = createDecisions(audit)
 
   function identityOf(request: FastifyRequest): Identity {
     const identity = identities.get(request)
@@ -36,98 +59,87 @@ export function createAccess({ authenticator, audit }: { authenticator: Authenti
     return identity
   }
 
-  function record(request: FastifyRequest, permission: Permission, decision: Decision): void {
-    const { caller, rules, itemType, workItemId, refusal, reason } = decision
-    audit.record({
-      event_type: 'auth',
-      action: permission,
-      outcome: refusal === undefined ? 'allowed' : 'denied',
-      request_id: request.id,
-      ...(caller === undefined ? {} : { caller }),
-      ...(itemType === undefined ? {} : { item_type: itemType }),
-      ...(workItemId === undefined ? {} : { work_item_id: workItemId }),
-      ...(refusal === undefined ? {} : { error_code: refusal }),
-      facts: { rules, ...(reason === undefined ? {} : { reason }) },
-    })
-  }
-
-  function decide(request: FastifyRequest, permission: Permission, itemType: string, workItemId?: string): string {
-    const identity = identityOf(request)
-    const rules = allowingRules(identity, permission, itemType)
-    const about = { caller: identity.name, itemType, ...(workItemId === undefined ? {} : { workItemId }) }
-    if (rules.length === 0) {
-      record(request, permission, { ...about, rules: namesOf(identity), refusal: 'permission_denied' })
-      throw permissionDenied(permission, `items of type ${itemType}`)
-    }
-    record(request, permission, { ...about, rules })
-    return identity.name
-  }
-
-  /** Answers, where `decide` throws. */
-  function ask(request: FastifyRequest, identity: Identity, permission: Permission, itemType: string): boolean {
-    const rules = allowingRules(identity, permission, itemType)
-    const refusal = rules.length === 0 ? { refusal: 'permission_denied' } : {}
-    record(request, permission, { caller: identity.name, itemType, rules, ...refusal })
-    return rules.length > 0
-  }
+  const asking = (request: FastifyRequest): Asking => ({ requestId: request.id, identity: identityOf(request) })
 
   return {
     authenticate: (permission) => async (request) => {
-      const result = await authenticator.authenticate(authorizationHeaders(request))
-      if (result.identity === null) {
-        const error = refusalOf(result.reason)
-        record(request, permission, { rules: result.rules, refusal: error.code, reason: result.reason })
-        throw error
-      }
-      const { identity } = result
-      if (!may(identity, permission, null)) {
-        const refusal = 'permission_denied'
-        record(request, permission, { caller: identity.name, rules: namesOf(identity), refusal })
-        throw permissionDenied(permission, 'any item type')
-      }
+      const identity = await authenticate(request, permission)
       identities.set(request, identity)
+      if (may(identity, permission, null)) return
+      decisions.record(request.id, permission, { identity, rules: rulesOf(identity), refusal: 'permission_denied' })
+      throw permissionDenied(permission, 'any item type')
     },
-    require: decide,
+    callerOf: (request) => identityOf(request).name,
+    rightsFor(request, itemType) {
+      const about = asking(request)
+      return {
+        require(permission, scope) {
+          if (!isPermission(permission)) throw new Error(`an item type asked for ${permission}, which nobody can have`)
+          decisions.demand(about, permission, toScope(itemType, scope))
+        },
+        holds: (permission, scope) =>
+          isPermission(permission) && decisions.ask(about, permission, toScope(itemType, scope)),
+      }
+    },
     requireForItem(request, permission, item) {
-      const identity = identityOf(request)
-      if (may(identity, 'read', item.itemType)) return decide(request, permission, item.itemType, item.id)
-      record(request, permission, {
-        caller: identity.name,
-        itemType: item.itemType,
-        workItemId: item.id,
-        rules: namesOf(identity),
-        refusal: 'work_item_not_found',
-      })
-      throw new WorkQueueError('work_item_not_found', `There is no work item ${item.id}.`)
+      const about = { ...asking(request), workItemId: item.id }
+      const { identity } = about
+      const scope = toScope(item.itemType, scopeOf(item))
+      if (may(identity, 'read', scope)) {
+        decisions.demand(about, permission, scope)
+        return identity.name
+      }
+      const refusal = 'work_item_not_found'
+      decisions.record(request.id, permission, { ...about, scope, rules: rulesOf(identity), refusal })
+      throw new WorkQueueError(refusal, `There is no work item ${item.id}.`)
     },
-    holds: (request, permission, itemType) => ask(request, identityOf(request), permission, itemType),
     mayReadContents(request, itemType) {
-      const { name, grants } = identityOf(request)
-      const readers = grants.filter(({ permissions }) => permissions.includes('read'))
-      const unlimited = readers.filter(({ projects, branches }) => projects === undefined && branches === undefined)
-      return ask(request, { name, grants: unlimited }, 'read', itemType)
+      const about = asking(request)
+      const grants = about.identity.grants.filter((grant) => grant.permissions.includes('read') && !grant.branches)
+      const reader = { ...about, identity: { ...about.identity, grants } }
+      return (scope) => decisions.ask(reader, 'read', toScope(itemType, scope))
     },
-    visibleTypes(request, permission = 'read') {
-      const identity = identityOf(request)
-      record(request, permission, { caller: identity.name, rules: namesOf(identity) })
+    visibleItems(request) {
+      const { identity } = asking(request)
+      decisions.record(request.id, 'read', { identity, rules: rulesOf(identity) })
+      return {
+        hasAny: (itemType) => readable(identity, itemType) !== 'none',
+        isWhole: (itemType) => readable(identity, itemType) === 'all',
+        isVisible: (itemType, scope) => may(identity, 'read', toScope(itemType, scope)),
+      }
+    },
+    typesFor(request, permission) {
+      const { identity } = asking(request)
+      decisions.record(request.id, permission, { identity, rules: rulesOf(identity) })
       return (itemType) => may(identity, permission, itemType)
     },
   }
+
+  async function authenticate(request: FastifyRequest, permission: Permission): Promise<Identity> {
+    try {
+      const result = await authenticator.authenticate(authorizationHeaders(request))
+      if (result.identity !== null) return result.identity
+      const { rules, reason } = result
+      const error = refusalOf(reason)
+      decisions.record(request.id, permission, { rules, refusal: error.code, reason })
+      throw error
+    } catch (error) {
+      if (error instanceof IdentityProviderUnavailable) {
+        const reason = String(error.facts['provider'])
+        decisions.record(request.id, permission, { rules: [], refusal: error.code, reason })
+      }
+      throw error
+    }
+  }
 }
 
-interface Decision {
-  readonly caller?: string
-  readonly rules: readonly string[]
-  readonly itemType?: string
-  readonly workItemId?: string
-  /** The code of the refusal; absent = allowed. */
-  readonly refusal?: string
-  /** Why, for the audit only. */
-  readonly reason?: string
-}
-
-function namesOf(identity: Identity): readonly string[] {
-  return identity.grants.map((grant) => grant.rule)
+function toScope(itemType: string, { project, branch, paths }: Partial<SubmissionScope>): Scope {
+  return {
+    itemType,
+    ...(project === undefined ? {} : { project }),
+    ...(branch === undefined ? {} : { sourceBranch: branch }),
+    ...(paths === undefined ? {} : { paths }),
+  }
 }
 
 /** All of them, from the raw headers: Node's parsed ones hold only the first. */
@@ -145,12 +157,5 @@ function refusalOf(reason: string): WorkQueueError {
     'unauthenticated',
     'This needs a valid token: send the header "Authorization: Bearer TOKEN" with a token that the service knows.',
     { facts: { token_presented: reason !== 'missing' } },
-  )
-}
-
-function permissionDenied(permission: Permission, where: string): WorkQueueError {
-  return new WorkQueueError(
-    'permission_denied',
-    `Your token lacks the permission "${permission}" for ${where}; ask the operator for a rule that grants it.`,
   )
 }

@@ -6,8 +6,7 @@ import type { Grant } from '../auth/identity.ts'
 import { createLimit } from '../auth/limit.ts'
 import { inspectionSchema } from '../contract/inspection.ts'
 import { problemSchema } from '../contract/problem.ts'
-import type { PreviewOptions } from '../queue/item-type.ts'
-import type { Inspection } from '../queue/work-queue.ts'
+import type { Inspection, InspectOptions } from '../queue/work-queue.ts'
 import type { ApiDependencies } from './server.ts'
 
 let api: TestApi
@@ -19,23 +18,23 @@ afterEach(() => api.app.close())
 
 /** An API whose item type looks at something outside. */
 async function startWith(
-  inspect: (options: PreviewOptions) => Promise<Inspection>,
+  inspect: (options: InspectOptions) => Promise<Inspection>,
   changes: Partial<ApiDependencies> = {},
 ): Promise<TestApi> {
   await api.app.close()
   const queue = Object.assign(new FakeQueue(), {
-    inspect: (_type: string, _body: unknown, options: PreviewOptions) => inspect(options),
+    inspect: (_type: string, _body: unknown, _caller: string, options: InspectOptions) => inspect(options),
   })
   api = await startTestApi({ queue, ...changes })
   return api
 }
 
-/** What the item type is told about showing contents. */
-function watchContents() {
-  const withContents: boolean[] = []
+/** What the queue is told about showing contents of this project. */
+function watchContents(project = 'g/a') {
+  const withContents: (boolean | undefined)[] = []
   const start = (changes?: Partial<ApiDependencies>) =>
-    startWith(async (options) => {
-      withContents.push(options.withContents)
+    startWith(async ({ mayReadContents }) => {
+      withContents.push(mayReadContents?.({ project, branch: 'bot/x', paths: ['a'] }))
       return accepted
     }, changes)
   return { withContents, start }
@@ -92,15 +91,23 @@ describe('a dry run', () => {
     expect(withContents).toEqual([expected])
   })
 
-  test('shows contents to no rule that reads only some projects, for nobody asks about one', async () => {
+  test.each([
+    ['reads its project', { projects: createLimit(['g/*'], { nocase: true }) }, true],
+    ['reads another project', { projects: createLimit(['h/*'], { nocase: true }) }, false],
+    [
+      'reads some branches, of which the target is none',
+      { branches: createLimit(['bot/*'], { nocase: false }) },
+      false,
+    ],
+  ])('shows contents to a rule that %s: %s', async (_title, limits, expected) => {
     const grants: Grant[] = [
       { rule: 'writer', permissions: ['submit'], itemTypes: '*' },
-      { rule: 'reader', permissions: ['read'], itemTypes: '*', projects: createLimit(['g/*'], { nocase: true }) },
+      { rule: 'reader', permissions: ['read'], itemTypes: '*', ...limits },
     ]
     const authenticator = { authenticate: async () => ({ identity: { name: 'ci', grants } }) }
     const { withContents, start } = watchContents()
     const { post } = await start({ authenticator })
-    expect([(await post('/inspect', aNote)).statusCode, withContents]).toEqual([200, [false]])
+    expect([(await post('/inspect', aNote)).statusCode, withContents]).toEqual([200, [expected]])
   })
 
   test('is for those who may submit', async () => {

@@ -78,6 +78,11 @@ export const PROBLEMS = {
     title: 'The work item is over',
     help: 'Only active work items take events; retry the item first, unless it is completed.',
   },
+  owned_by_another_caller: {
+    status: 409,
+    title: 'The work item is of another caller',
+    help: 'A live work item of the same identity was submitted by somebody else; changing it takes the permission `overwrite`.',
+  },
   superseded: {
     status: 409,
     title: 'A newer work item took over',

@@ -101,7 +101,7 @@ export async function createApi(dependencies: ApiDependencies): Promise<Api> {
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
   })
   await describeApi(app, version)
-  const access = createAccess({ authenticator, audit })
+  const access = createAccess({ authenticator, audit, scopeOf: (item) => queue.scopeOf(item) })
   const routes = { queue, admin, access }
   await app.register(async (scope: Api) => registerGitLabWebhook(scope, { queue, audit, webhook, now }), {
     prefix: '/api/v1',

@@ -9,6 +9,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import type { AuditEntry } from '../audit/entry.ts'
+import { PERMISSIONS } from '../auth/identity.ts'
 import { newToken } from '../auth/token.ts'
 import { messageOf, WorkQueueError } from '../lib/errors.ts'
 import { type Service, startService } from './compose.ts'
@@ -65,7 +66,7 @@ export async function startLocalMode(options: LocalModeOptions): Promise<LocalMo
       database: { data_dir: join(dataDir, 'postgres') },
       server: { host: HOST, port: await choosePort(options.port, USUAL_PORT) },
       auth: {
-        rules: [{ name: 'local', token_sha256: sha256, permissions: ['read', 'submit', 'retry', 'cancel', 'admin'] }],
+        rules: [{ name: 'local', token_sha256: sha256, permissions: [...PERMISSIONS] }],
       },
       webhook: { secret },
       gitlab: { url: gitlab.url, token: gitlab.tokens.bot },

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { activate } from './authentication.ts'
 import { callerName } from './caller-name.ts'
 import { authConfigSchema } from './config.ts'
-import { allowingRules, type Identity, may, type Permission, type Scope } from './identity.ts'
+import { allowingRules, type Identity, may, type Permission, readable, type Scope } from './identity.ts'
 
 function identity(...rules: readonly object[]): Identity {
   const named = rules.map((rule, index) => ({ name: `r${index}`, token_sha256: `${index}`.repeat(64), ...rule }))
@@ -52,9 +52,10 @@ describe('a limited rule', () => {
       false,
     ],
     ['a cancel, which has no paths', 'cancel', { itemType: 'mr', project: 'group/a', sourceBranch: 'updates/x' }, true],
-    ['reading a list', 'read', { itemType: 'mr' }, true],
-    ['reading in its project', 'read', { itemType: 'mr', project: 'group/a' }, true],
-    ['reading in another project', 'read', { itemType: 'mr', project: 'other/two' }, false],
+    ['reading an item in its project', 'read', { itemType: 'mr', project: 'group/a', sourceBranch: 'updates/x' }, true],
+    ['reading an item of another branch', 'read', { itemType: 'mr', project: 'group/a', sourceBranch: 'x' }, false],
+    ['reading in another project', 'read', { itemType: 'mr', project: 'other/two', sourceBranch: 'updates/x' }, false],
+    ['reading whatever there is', 'read', { itemType: 'mr' }, false],
   ])('%s: may %s %j: %s', (_title, permission, scope, answer) => {
     expect(may(scoped, permission, scope)).toBe(answer)
   })
@@ -62,7 +63,20 @@ describe('a limited rule', () => {
   test('lets its caller through the door, and allows nothing to who asks by type alone', () => {
     expect(may(scoped, 'submit', null)).toBe(true)
     expect(may(scoped, 'submit', 'mr')).toBe(false)
-    expect(may(scoped, 'read', 'mr')).toBe(true)
+    expect(may(scoped, 'read', 'mr')).toBe(false)
+  })
+})
+
+describe('what a list may show', () => {
+  test.each<[string, readonly object[], string]>([
+    ['without limits', [{ permissions: ['cancel'] }], 'all'],
+    ['limited to paths, which no item has', [{ permissions: ['submit'], paths: ['docs/**'] }], 'all'],
+    ['limited to projects', [{ permissions: ['read'], projects: ['a/*'] }], 'some'],
+    ['limited to branches', [{ permissions: ['read'], branches: ['a/*'] }], 'some'],
+    ['one limited, one not', [{ permissions: ['submit'], projects: ['a/*'] }, { permissions: ['read'] }], 'all'],
+    ['for another type', [{ permissions: ['read'], item_types: ['cve'] }], 'none'],
+  ])('%s', (_title, rules, answer) => {
+    expect(readable(identity(...rules), 'mr')).toBe(answer)
   })
 })
 

@@ -1,8 +1,8 @@
 /**
  * Who is calling and what they may do: the grants of every rule that matched in full. Rights only add up; there are no
  * rules that take away, so the order of rules means nothing. No permission implies another one, except that whoever may
- * do anything with an item type may read its items. One rule has to cover the whole of what is asked: two rules, each for
- * a half of the paths, do not make a third.
+ * do anything with items may read them. One rule has to cover the whole of what is asked: two rules, each for a half of
+ * the paths, do not make a third.
  */
 import type { Limit } from './limit.ts'
 
@@ -38,12 +38,13 @@ export interface Identity {
   /** Stored with what the caller submits, and shown in the audit; see `caller-name.ts`. */
   readonly name: string
   readonly grants: readonly Grant[]
+  /** More about this token for the audit, snake_case: nothing that would let anybody use it. */
+  readonly facts?: Readonly<Record<string, string>>
 }
 
 /**
  * What a question is about. Leaving out what a rule is limited by is no way around the limit: such a rule then does not
- * cover the question. Reading is the exception, because every list would end otherwise: a read is limited by what the
- * question names.
+ * cover the question.
  */
 export interface Scope {
   readonly itemType: string
@@ -62,6 +63,13 @@ export function allowingRules(identity: Identity, permission: Permission, about:
   return identity.grants.filter((grant) => allows(grant, permission, scope)).map((grant) => grant.rule)
 }
 
+/** What the caller may read of one item type, for lists: everything, or what is within the limits of one of its rules. */
+export function readable(identity: Identity, itemType: string): 'all' | 'some' | 'none' {
+  if (may(identity, 'read', itemType)) return 'all'
+  const hasAny = identity.grants.some(({ itemTypes }) => itemTypes === '*' || itemTypes.includes(itemType))
+  return hasAny ? 'some' : 'none'
+}
+
 export function may(identity: Identity, permission: Permission, about: Question): boolean {
   return allowingRules(identity, permission, about).length > 0
 }
@@ -71,16 +79,15 @@ function allows(grant: Grant, permission: Permission, scope: Scope | null): bool
   if (scope === null) return true
   if (grant.itemTypes !== '*' && !grant.itemTypes.includes(scope.itemType)) return false
   const { project, sourceBranch, paths } = scope
-  const isRead = permission === 'read'
   const writes = permission === 'submit' || permission === 'overwrite'
   return (
-    covers(grant.projects, project === undefined ? undefined : [project], isRead) &&
-    covers(grant.branches, sourceBranch === undefined ? undefined : [sourceBranch], isRead) &&
-    (!writes || covers(grant.paths, paths, false))
+    covers(grant.projects, project === undefined ? undefined : [project]) &&
+    covers(grant.branches, sourceBranch === undefined ? undefined : [sourceBranch]) &&
+    (!writes || covers(grant.paths, paths))
   )
 }
 
-function covers(limit: Limit | undefined, asked: readonly string[] | undefined, ifNotAsked: boolean): boolean {
+function covers(limit: Limit | undefined, asked: readonly string[] | undefined): boolean {
   if (limit === undefined) return true
-  return asked === undefined ? ifNotAsked : asked.every((text) => limit.covers(text))
+  return asked?.every((text) => limit.covers(text)) ?? false
 }

@@ -71,7 +71,13 @@ function judge(
   const name = issuer === CLUSTER_ISSUER ? serviceAccountName(subject) : callerName('jwt', alias, subject)
   if (name === null) return refuse('nameless')
   const matched = looks.filter(({ entry, unmet }) => unmet.length === 0 && !isExpired(entry, now))
-  return { identity: { name, grants: matched.map(({ entry }) => entry.grant) } }
+  return { identity: { name, grants: matched.map(({ entry }) => entry.grant), facts: factsOf(claims) } }
+}
+
+/** The token's own id, by which its issuer can tell which job or session it was made for. */
+function factsOf(claims: object): Readonly<Record<string, string>> {
+  const id: unknown = 'jti' in claims ? claims.jti : undefined
+  return typeof id === 'string' && /^[A-Za-z0-9._~:/+=-]{1,128}$/.test(id) ? { token_id: id } : {}
 }
 
 function serviceAccountName(subject: string): string | null {

@@ -69,6 +69,7 @@ const ENDING_BY_CODE: Readonly<Record<string, Ending>> = {
   not_retryable: 'conflict',
   not_cancellable: 'conflict',
   superseded: 'conflict',
+  owned_by_another_caller: 'conflict',
   item_not_active: 'conflict',
 }
 

@@ -17,7 +17,7 @@ import { requireDimensions } from './sql/require-dimensions.ts'
 import { isUniqueViolation } from './sql/unique-violation.ts'
 import { wakeByCaller } from './sql/wake-by-caller.ts'
 import { createStorePendingEvents } from './store-pending-events.ts'
-import { createSubmitWorkItem } from './submit-work-item.ts'
+import { createSubmitWorkItem, type Submitter } from './submit-work-item.ts'
 import type { WakeHints } from './wake-hints.ts'
 import type { Phase, WorkItem } from './work-item.ts'
 import { type ListedItem, type ListFilter, type Rights, SubmissionRejected, type WorkQueue } from './work-queue.ts'
@@ -68,16 +68,16 @@ export function createWorkQueue(dependencies: WorkQueueDependencies): WorkQueue 
   return {
     itemTypes,
     getItem,
-    async submit(itemType, body, caller, rights = NO_RIGHTS) {
+    async submit(itemType, body, caller, rights = PLAIN_RIGHTS) {
       const type = typeOf(itemTypes, itemType)
       const submission = readSubmission(type, body)
-      requireRights(type, submission, rights)
+      const submitter = authorize(type, submission, caller, rights)
       const findings = (await type.inspect(submission)).slice(0, MAX_FINDINGS)
       if (findings.length > 0) {
         recordRefusal(audit, itemType, caller, findings)
         throw new SubmissionRejected(findings)
       }
-      const result = await submitWorkItem(type, submission, caller)
+      const result = await submitWorkItem(type, submission, submitter)
       audit.record({
         event_type: 'submission',
         work_item_id: result.item.id,
@@ -89,12 +89,14 @@ export function createWorkQueue(dependencies: WorkQueueDependencies): WorkQueue 
       })
       return result
     },
-    async inspect(itemType, body, { rights = NO_RIGHTS, ...options }) {
+    async inspect(itemType, body, caller, { rights = PLAIN_RIGHTS, mayReadContents = () => false, signal }) {
       const type = typeOf(itemTypes, itemType)
       const submission = readSubmission(type, body)
-      requireRights(type, submission, rights)
-      return previewSubmission(db, type, submission, options)
+      const submitter = authorize(type, submission, caller, rights)
+      const withContents = mayReadContents(type.scopeOfSubmission(submission))
+      return previewSubmission(db, type, submission, submitter, { signal, withContents })
     },
+    scopeOf: (item) => typeOf(itemTypes, item.itemType).scopeOfItem(item),
     async get(id) {
       const observation = (await readObservations([id])).get(id)
       if (observation === undefined) throw notFound(id)
@@ -161,15 +163,20 @@ async function runChange(db: Database, type: AnyItemType, before: WorkItem, chan
   }
 }
 
-const NO_RIGHTS: Rights = () => false
+const PLAIN_RIGHTS: Rights = {
+  require(permission) {
+    if (permission === 'submit') return
+    throw new WorkQueueError('permission_denied', `This submission takes the permission "${permission}".`)
+  },
+  holds: () => false,
+}
 
-function requireRights(type: AnyItemType, submission: unknown, rights: Rights): void {
-  const missing = type.requires?.(submission).find((permission) => !rights(permission))
-  if (missing === undefined) return
-  throw new WorkQueueError(
-    'permission_denied',
-    `Your token lacks the permission "${missing}", which this submission takes; ask the operator for a rule that grants it.`,
-  )
+/** @throws WorkQueueError `permission_denied`. */
+function authorize(type: AnyItemType, submission: unknown, name: string, rights: Rights): Submitter {
+  const scope = type.scopeOfSubmission(submission)
+  rights.require('submit', scope)
+  for (const permission of type.requires?.(submission) ?? []) rights.require(permission, scope)
+  return { name, mayTakeOver: () => rights.holds('overwrite', scope) }
 }
 
 function readSubmission(type: AnyItemType, body: unknown): unknown {
@@ -196,9 +203,7 @@ async function listPage(
 ): Promise<{ readonly items: readonly ListedItem[]; readonly next: string | null }> {
   const handled = [...itemTypes.keys()]
   const visible = filter.itemTypes?.filter((name) => itemTypes.has(name)) ?? handled
-  // One more than asked for tells whether there is another page.
-  const found = await listWorkItems(db, { ...filter, itemTypes: visible, limit: filter.limit + 1 })
-  const ids = found.slice(0, filter.limit)
+  const { ids, next } = await findPage(db, itemTypes, { ...filter, itemTypes: visible })
   const observations = await readObservations(ids)
   const items = ids.flatMap((id) => {
     const observation = observations.get(id)
@@ -207,7 +212,35 @@ async function listPage(
     const { snapshot } = observation
     return [{ item: snapshot.item, presentation: typeOf(itemTypes, snapshot.item.itemType).present(snapshot) }]
   })
-  return { items, next: found.length > ids.length ? (ids.at(-1) ?? null) : null }
+  return { items, next }
+}
+
+/** How many items a page is looked for among, where most may be hidden from the caller; its `next` goes on from there. */
+const MOST_LOOKED_AT = 20_000
+const LOOKED_AT_ONCE = 2_000
+
+async function findPage(
+  db: Database,
+  itemTypes: ReadonlyMap<string, AnyItemType>,
+  filter: ListFilter & { readonly itemTypes: readonly string[] },
+): Promise<{ readonly ids: readonly string[]; readonly next: string | null }> {
+  const { isVisible, limit } = filter
+  const ids: string[] = []
+  let before = filter.before
+  for (let lookedAt = 0; lookedAt < MOST_LOOKED_AT; lookedAt += LOOKED_AT_ONCE) {
+    // One more than asked for tells whether there is another page.
+    const batch = isVisible === undefined ? limit + 1 : LOOKED_AT_ONCE
+    const found = await listWorkItems(db, { ...filter, limit: batch, ...(before === undefined ? {} : { before }) })
+    for (const item of found) {
+      const type = typeOf(itemTypes, item.itemType)
+      if (isVisible !== undefined && !isVisible(type.name, type.scopeOfItem(item))) continue
+      if (ids.length === limit) return { ids, next: ids.at(-1) ?? null }
+      ids.push(item.id)
+    }
+    before = found.at(-1)?.id
+    if (found.length < batch || before === undefined) return { ids, next: null }
+  }
+  return { ids, next: before ?? null }
 }
 
 function typeOf(itemTypes: ReadonlyMap<string, AnyItemType>, name: string): AnyItemType {

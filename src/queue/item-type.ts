@@ -119,6 +119,17 @@ export interface PreviewOptions {
   readonly withContents: boolean
 }
 
+/** What the rights of a caller may be limited by. What a type does not have is left out: then no limited right covers it. */
+export interface ItemScope {
+  readonly project?: string
+  readonly branch?: string
+}
+
+export interface SubmissionScope extends ItemScope {
+  /** Every file that it touches. */
+  readonly paths?: readonly string[]
+}
+
 export interface Identity {
   /** The natural identity, without generation. */
   readonly dedupKey: string
@@ -140,6 +151,9 @@ export interface ItemType<Submission, Detail> {
   readonly onCancel: string
 
   identify(submission: Submission): Identity
+  scopeOfSubmission(submission: Submission): SubmissionScope
+  /** Of an item that exists, from its identity alone: what was submitted first decided who may touch it. */
+  scopeOfItem(item: Pick<WorkItem, 'dedupKey' | 'concurrencyKey'>): ItemScope
   /** Everything that is wrong with a submission; none = accepted. May ask outside (does the project exist?). */
   inspect(submission: Submission): Promise<readonly Finding[]>
   /** Names of the permissions it takes beyond `submit`. Absent: never any. */

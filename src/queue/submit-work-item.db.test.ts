@@ -46,6 +46,46 @@ describe('a submission', () => {
     expect(second.item.idempotencyKey).toBe('errand:again:2')
   })
 
+  test('of somebody else changes nothing, unless it may overwrite; then the item is theirs', async () => {
+    const { queue } = errands.prepare(createErrandType().type)
+    const { item } = await queue.submit('errand', errand('one', 'owned'), 'ann')
+    const mayOverwrite = { require: () => {}, holds: (permission: string) => permission === 'overwrite' }
+
+    expect((await queue.submit('errand', errand('one', 'owned'), 'bob')).outcome).toBe('unchanged')
+    const other = errand('two', 'owned')
+    const refused = {
+      code: 'owned_by_another_caller',
+      message: expect.stringContaining(`${item.id}, which is not over, is of ann`),
+    }
+    await expect(queue.submit('errand', other, 'bob')).rejects.toMatchObject(refused)
+    const options = { signal: AbortSignal.timeout(10_000) }
+    await expect(queue.inspect('errand', other, 'bob', options)).rejects.toMatchObject(refused)
+    expect((await queue.get(item.id)).snapshot).toMatchObject({
+      item: { callerIdentity: 'ann' },
+      detail: { text: 'one' },
+    })
+
+    const { outcome, item: taken } = await queue.submit('errand', other, 'bob', mayOverwrite)
+    expect([outcome, taken.id, taken.callerIdentity]).toEqual(['updated', item.id, 'bob'])
+  })
+
+  test('asks for the right to submit once it is known what it is about', async () => {
+    const { queue } = errands.prepare(createErrandType().type)
+    const asked: unknown[] = []
+    const rights = {
+      require(permission: string, scope: object) {
+        asked.push([permission, scope])
+        throw new Error('no')
+      },
+      holds: () => false,
+    }
+    await expect(queue.submit('errand', errand('one', 'shop/milk'), 'ann', rights)).rejects.toThrow('no')
+    const options = { signal: AbortSignal.timeout(10_000), rights }
+    await expect(queue.inspect('errand', errand('one', 'shop/milk'), 'ann', options)).rejects.toThrow('no')
+    expect(asked).toEqual(Array(2).fill(['submit', { project: 'shop', branch: 'milk' }]))
+    expect((await queue.list({ limit: 10 })).items).toEqual([])
+  })
+
   test('sent fifty times at once makes one item', async () => {
     const { queue } = errands.prepare(createErrandType().type)
     const fifty = Array.from({ length: 50 }, () => queue.submit('errand', errand('one', 'crowd'), 'ann'))
@@ -155,5 +195,21 @@ describe('the list', () => {
     expect((await queue.list({ limit: 10, search: '%' })).items).toHaveLength(1)
     expect((await queue.list({ limit: 10, phase: 'failed' })).items).toEqual([])
     expect((await queue.list({ limit: 10, itemTypes: ['other'] })).items).toEqual([])
+  })
+
+  test('show a caller who may see few of many items those few, page by page', async () => {
+    const { queue } = errands.prepare(createErrandType().type)
+    const places = ['shop/1', 'park/1', 'shop/2', 'park/2', 'shop/3', 'nowhere']
+    for (const place of places) await queue.submit('errand', errand('go', place), 'ann')
+    const isVisible = (_type: string, { project }: { readonly project?: string }) => project === 'shop'
+    const keys = ({ items }: Awaited<ReturnType<typeof queue.list>>) => items.map(({ item }) => item.dedupKey)
+
+    const first = await queue.list({ limit: 2, isVisible })
+    const second = await queue.list({ limit: 2, isVisible, before: first.next ?? '' })
+    expect([keys(first), keys(second), second.next]).toEqual([
+      ['errand:shop/3', 'errand:shop/2'],
+      ['errand:shop/1'],
+      null,
+    ])
   })
 })

@@ -33,8 +33,17 @@ export interface SubmitDependencies {
   readonly leaseMs: number
 }
 
-/** Accepts an inspected submission. Returns after the commit, with the item's worker woken. */
-export type SubmitWorkItem = (type: AnyItemType, submission: unknown, caller: string) => Promise<SubmissionResult>
+export interface Submitter {
+  readonly name: string
+  /** May this submission change the live item of somebody else? */
+  readonly mayTakeOver: () => boolean
+}
+
+/**
+ * Accepts an inspected submission. Returns after the commit, with the item's worker woken.
+ * @throws WorkQueueError `owned_by_another_caller`, `busy`.
+ */
+export type SubmitWorkItem = (type: AnyItemType, submission: unknown, submitter: Submitter) => Promise<SubmissionResult>
 
 /** Each lost race means that somebody else's insert or end went through, so a few rounds are plenty. */
 const MAX_ROUNDS = 10
@@ -111,12 +120,14 @@ export function createSubmitWorkItem({ db, itemTypes, manager, hints, leaseMs }:
     type: AnyItemType,
     { dedupKey, contentHash }: Identity,
     detail: string,
+    submitter: Submitter,
   ): Promise<SubmissionResult | null> {
     return db.transaction().execute(async (tx) => {
       const live = await findLiveWorkItem(tx, dedupKey)
       if (live === null) return null
       if (await isUnchanged(tx, type, live, contentHash)) return { outcome: 'unchanged', item: live }
-      const item = await wakeByCaller(tx, live.id, [live.phase], contentHash)
+      if (isForeign(live, submitter)) throw ownedByAnother(live)
+      const item = await wakeByCaller(tx, live.id, [live.phase], { hash: contentHash, caller: submitter.name })
       if (item === null) throw new Error(`work item ${live.id} changed although it was locked`)
       await replaceDetail(tx, item.id, type.name, detail)
       await requireDimensions(tx, item.id, item.revision, type.onSubmission.needed, type.onSubmission.cleared)
@@ -124,13 +135,13 @@ export function createSubmitWorkItem({ db, itemTypes, manager, hints, leaseMs }:
     })
   }
 
-  return async (type, submission, caller) => {
+  return async (type, submission, submitter) => {
     const identity = type.identify(submission)
     const detail = JSON.stringify(type.details.fromSubmission(submission))
     for (let round = 1; round <= MAX_ROUNDS; round += 1) {
-      const item = await insert(type, identity, detail, caller)
+      const item = await insert(type, identity, detail, submitter.name)
       if (item !== null) return { outcome: 'created', item }
-      const updated = await update(type, identity, detail)
+      const updated = await update(type, identity, detail, submitter)
       if (updated === null) continue
       if (updated.outcome !== 'unchanged') wake(updated.item.id)
       return updated
@@ -140,6 +151,19 @@ export function createSubmitWorkItem({ db, itemTypes, manager, hints, leaseMs }:
       retryAfterMs: 1_000,
     })
   }
+}
+
+/** Two callers who may both write to a branch must not undo each other's work by accident (decision 0084). */
+export function isForeign(live: WorkItem, { name, mayTakeOver }: Submitter): boolean {
+  return live.callerIdentity !== name && !mayTakeOver()
+}
+
+export function ownedByAnother({ id, callerIdentity }: WorkItem): WorkQueueError {
+  return new WorkQueueError(
+    'owned_by_another_caller',
+    `Work item ${id}, which is not over, is of ${callerIdentity}. Use another branch, have it cancelled, or ask the operator ` +
+      'for the permission "overwrite".',
+  )
 }
 
 /** The same content is nothing new, unless the item is about to be cancelled: then its caller has changed their mind. */

@@ -4,7 +4,15 @@
  */
 import { WorkQueueError } from '../lib/errors.ts'
 import { type Finding, summarize } from '../lib/finding.ts'
-import type { AnyItemType, IncomingEvent, Presentation, Preview, PreviewOptions, Snapshot } from './item-type.ts'
+import type {
+  AnyItemType,
+  IncomingEvent,
+  ItemScope,
+  Presentation,
+  Preview,
+  Snapshot,
+  SubmissionScope,
+} from './item-type.ts'
 import type { Phase, WorkItem } from './work-item.ts'
 
 /** What a submission did (decision 0040). */
@@ -21,8 +29,19 @@ export interface Inspection extends Preview {
   readonly outcome: SubmissionOutcome | null
 }
 
-/** Does the caller have this permission for items of the type that is submitted? */
-export type Rights = (permission: string) => boolean
+/** What the caller may do, asked when the submission has been read and it is known what it is about. */
+export interface Rights {
+  /** @throws WorkQueueError `permission_denied`. */
+  require(permission: string, scope: SubmissionScope): void
+  holds(permission: string, scope: SubmissionScope): boolean
+}
+
+export interface InspectOptions {
+  readonly signal: AbortSignal
+  readonly rights?: Rights
+  /** Show what is outside now as well, not only that it would change? Absent: no. */
+  readonly mayReadContents?: (scope: SubmissionScope) => boolean
+}
 
 export interface ListFilter {
   /** Only these; absent = all that are handled here. */
@@ -31,6 +50,8 @@ export interface ListFilter {
   readonly callerIdentity?: string
   /** Substring of the dedup key, case ignored. */
   readonly search?: string
+  /** For callers who may see some items only; absent = all. A page may hold fewer items then, and still have a next. */
+  readonly isVisible?: (itemType: string, scope: ItemScope) => boolean
   /** 1 to 100. */
   readonly limit: number
   /** The last id of the page before; items come newest first. */
@@ -46,13 +67,16 @@ export interface WorkQueue {
   /** The types this process serves, by name. */
   readonly itemTypes: ReadonlyMap<string, AnyItemType>
   /**
-   * Accepts the desired state of one item. Returns after the commit.
-   * @throws SubmissionRejected with all findings; WorkQueueError `item_type_not_handled`, `permission_denied` for what
-   * takes more than `submit` (without `rights`: for all of that).
+   * Accepts the desired state of one item. Returns after the commit. Without `rights` it is trusted to be allowed, but
+   * for what takes more than `submit`.
+   * @throws SubmissionRejected with all findings; WorkQueueError `item_type_not_handled`, `permission_denied`,
+   * `owned_by_another_caller` (somebody else's live item, and no right to `overwrite`).
    */
   submit(itemType: string, body: unknown, caller: string, rights?: Rights): Promise<SubmissionResult>
   /** What submitting this now would do; writes nothing, here or outside. @throws like `submit`, but for the findings. */
-  inspect(itemType: string, body: unknown, options: PreviewOptions & { readonly rights?: Rights }): Promise<Inspection>
+  inspect(itemType: string, body: unknown, caller: string, options: InspectOptions): Promise<Inspection>
+  /** What rules may be limited by, of an item that exists. */
+  scopeOf(item: Pick<WorkItem, 'itemType' | 'dedupKey' | 'concurrencyKey'>): ItemScope
   /** @throws WorkQueueError `work_item_not_found`. */
   get(id: string): Promise<{ readonly snapshot: Snapshot<unknown>; readonly presentation: Presentation }>
   /** @throws WorkQueueError `work_item_not_found`; without the detail, for a permission check. */

@@ -22,6 +22,7 @@ export async function startTestApi(changes: Partial<ApiDependencies> = {}) {
     all: newToken(),
     reader: newToken(),
     notes: newToken(),
+    team: newToken(),
     operator: newToken(),
     noteOperator: newToken(),
     expired: newToken(),
@@ -31,6 +32,13 @@ export async function startTestApi(changes: Partial<ApiDependencies> = {}) {
       { name: 'all', token_sha256: tokens.all.sha256, permissions: ['read', 'submit', 'retry', 'cancel'] },
       { name: 'reader', token_sha256: tokens.reader.sha256, permissions: ['read'] },
       { name: 'notes', token_sha256: tokens.notes.sha256, permissions: ['submit'], item_types: ['note'] },
+      {
+        name: 'team',
+        token_sha256: tokens.team.sha256,
+        permissions: ['submit', 'cancel'],
+        projects: ['team'],
+        branches: ['bot-*'],
+      },
       { name: 'operator', token_sha256: tokens.operator.sha256, permissions: ['admin'] },
       {
         name: 'noteOperator',

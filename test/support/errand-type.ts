@@ -7,7 +7,7 @@ import { sql } from 'kysely'
 import { z } from 'zod'
 import type { Database } from '../../src/db/database.ts'
 import { actionableVariants } from '../../src/queue/dimension.ts'
-import type { EventResult, Executor, ItemType, PendingEvent } from '../../src/queue/item-type.ts'
+import type { EventResult, Executor, ItemScope, ItemType, PendingEvent } from '../../src/queue/item-type.ts'
 
 const submissionSchema = z.strictObject({
   item_type: z.literal('errand'),
@@ -61,6 +61,11 @@ export async function createErrandTable(db: Database): Promise<void> {
     )`.execute(db)
 }
 
+function scopeOfName(name: string): ItemScope {
+  const [project, branch] = name.split('/')
+  return project === undefined || branch === undefined ? {} : { project, branch }
+}
+
 /** `behaviour` may be changed by the test while the type is in use. */
 export function createErrandType(behaviour: Partial<ErrandBehaviour> = {}): {
   type: ItemType<ErrandSubmission, ErrandDetail>
@@ -90,6 +95,8 @@ export function createErrandType(behaviour: Partial<ErrandBehaviour> = {}): {
     dimensions,
     onSubmission: { needed: ['needs_run'], cleared: ['needs_stop'] },
     onCancel: 'needs_stop',
+    scopeOfSubmission: ({ name }) => scopeOfName(name),
+    scopeOfItem: ({ dedupKey }) => scopeOfName(dedupKey.slice('errand:'.length)),
     identify: ({ name, text }) => {
       // `shop/milk` is an errand to the shop, and those share a limit.
       const [place, rest] = name.split('/')

@@ -8,12 +8,21 @@ import { WorkQueueError } from '../../src/lib/errors.ts'
 import type { Finding } from '../../src/lib/finding.ts'
 import { readShape } from '../../src/lib/read-shape.ts'
 import type { Dimension } from '../../src/queue/dimension.ts'
-import type { AnyItemType, Blocker, IncomingEvent, Presentation, Snapshot } from '../../src/queue/item-type.ts'
+import type {
+  AnyItemType,
+  Blocker,
+  IncomingEvent,
+  ItemScope,
+  Presentation,
+  Snapshot,
+} from '../../src/queue/item-type.ts'
 import type { WorkItem } from '../../src/queue/work-item.ts'
 import {
   type Inspection,
+  type InspectOptions,
   type ListedItem,
   type ListFilter,
+  type Rights,
   SubmissionRejected,
   type SubmissionResult,
   type WorkQueue,
@@ -58,17 +67,19 @@ export class FakeQueue implements WorkQueue {
     this.#failure = { error }
   }
 
-  async inspect(itemType: string, body: unknown): Promise<Inspection> {
+  async inspect(itemType: string, body: unknown, _caller: string, { rights }: InspectOptions): Promise<Inspection> {
     const { type, submission } = this.#read(itemType, body)
+    rights?.require('submit', type.scopeOfSubmission(submission))
     const findings = await type.inspect(submission)
     if (findings.length > 0) return { outcome: null, findings, policy: {}, changes: [] }
     const live = this.#findLive(type.identify(submission).dedupKey)
     return { outcome: live === undefined ? 'created' : 'updated', findings, policy: {}, changes: [] }
   }
 
-  async submit(itemType: string, body: unknown, caller: string): Promise<SubmissionResult> {
+  async submit(itemType: string, body: unknown, caller: string, rights?: Rights): Promise<SubmissionResult> {
     this.#maybeFail()
     const { type, submission } = this.#read(itemType, body)
+    rights?.require('submit', type.scopeOfSubmission(submission))
     const findings = await type.inspect(submission)
     if (findings.length > 0) throw new SubmissionRejected(findings)
     this.calls.push({ what: 'submit', caller })
@@ -94,6 +105,10 @@ export class FakeQueue implements WorkQueue {
     return { outcome: 'created', item }
   }
 
+  scopeOf(item: Pick<WorkItem, 'itemType' | 'dedupKey' | 'concurrencyKey'>): ItemScope {
+    return this.itemTypes.get(item.itemType)?.scopeOfItem(item) ?? {}
+  }
+
   async getItem(id: string): Promise<WorkItem> {
     return this.#find(id)
   }
@@ -116,6 +131,7 @@ export class FakeQueue implements WorkQueue {
       .filter((item) => callerIdentity === undefined || item.callerIdentity === callerIdentity)
       .filter((item) => search === undefined || item.dedupKey.toLowerCase().includes(search.toLowerCase()))
       .filter((item) => before === undefined || item.id < before)
+      .filter((item) => filter.isVisible?.(item.itemType, this.scopeOf(item)) ?? true)
     const page = fitting.slice(0, limit)
     return {
       items: page.map((item) => ({ item, presentation: this.#presentationOf(item) })),
@@ -192,6 +208,11 @@ export const aBlocker: Blocker = {
   clearedBy: 'CI',
 }
 
+function scopeOfName(name: string): ItemScope {
+  const [project, branch] = name.split('/')
+  return project === undefined || branch === undefined ? {} : { project, branch }
+}
+
 function fakeType(name: string, submissionSchema: z.ZodType<{ name: string; text: string }>): AnyItemType {
   const unused = (): never => {
     throw new Error('the fake queue does no work')
@@ -206,6 +227,9 @@ function fakeType(name: string, submissionSchema: z.ZodType<{ name: string; text
       const { name: key, text } = submissionSchema.parse(submission)
       return { dedupKey: `${name}:${key}`, contentHash: text }
     },
+    // A note called `team/greeting` is of the project `team`.
+    scopeOfSubmission: (submission) => scopeOfName(submissionSchema.parse(submission).name),
+    scopeOfItem: ({ dedupKey }) => scopeOfName(dedupKey.slice(name.length + 1)),
     async inspect(submission) {
       const { text } = submissionSchema.parse(submission)
       const finding: Finding = {

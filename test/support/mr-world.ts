@@ -153,7 +153,7 @@ export async function createMrWorld({ files, project = {} }: MrWorldOptions = {}
         file_actions: [{ action: 'create', file_path: 'docs/note.md', content: 'A note.\n' }],
         ...given,
       }
-      return (await queue.submit('mr', body, 'tester', () => true)).item.id
+      return (await queue.submit('mr', body, 'tester', { require: () => {}, holds: () => true })).item.id
     },
     async workToTheEnd(id) {
       await work(id)

@@ -5,7 +5,6 @@
  */
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
-import { isPermission } from '../../auth/identity.ts'
 import { inspectionSchema } from '../../contract/inspection.ts'
 import { MAX_SUBMISSION_BYTES } from '../../contract/requests.ts'
 import { WorkQueueError } from '../../lib/errors.ts'
@@ -42,7 +41,7 @@ export function registerInspectSubmission(app: Api, { queue, access }: RouteDepe
         200: answer(inspectionSchema, 'What it would do, or, with `outcome` null, why it would be refused.'),
         ...problemResponses(
           ...(['malformed_json', 'invalid_utf8', 'payload_too_large', 'unsupported_media_type'] as const),
-          ...(['item_type_not_handled', 'busy', 'unavailable'] as const),
+          ...(['item_type_not_handled', 'owned_by_another_caller', 'busy', 'unavailable'] as const),
         ),
       },
     },
@@ -50,12 +49,13 @@ export function registerInspectSubmission(app: Api, { queue, access }: RouteDepe
       const reading = readShape(bodySchema, request.body, 'the body')
       if (!reading.ok) throw new RequestRefused(reading.findings)
       const itemType = reading.value.item_type
-      access.require(request, 'submit', itemType)
-      const rights = (permission: string) => isPermission(permission) && access.holds(request, permission, itemType)
-      const withContents = access.mayReadContents(request, itemType)
+      const rights = access.rightsFor(request, itemType)
+      const mayReadContents = access.mayReadContents(request, itemType)
       const signal = AbortSignal.any([hangUpOf(reply), AbortSignal.timeout(TIMEOUT_MS)])
       const inspection = await atMost(() =>
-        queue.inspect(itemType, request.body, { rights, withContents, signal }).catch(asFindings),
+        queue
+          .inspect(itemType, request.body, access.callerOf(request), { rights, mayReadContents, signal })
+          .catch(asFindings),
       )
       return inspectionSchema.parse(inspection)
     },

@@ -21,7 +21,7 @@ export function registerListDeadEvents(app: Api, { queue, admin, access }: Admin
     },
     async handler(request) {
       const { work_item_id, limit, before } = request.query
-      const mayAdminister = access.visibleTypes(request, 'admin')
+      const mayAdminister = access.typesFor(request, 'admin')
       const { events, next } = await admin.deadEvents({
         limit,
         itemTypes: [...queue.itemTypes.keys()].filter(mayAdminister),

@@ -1,5 +1,5 @@
 /**
- * GET /api/v1/work-items: one page, newest first. Items of types that the caller may not see are left out.
+ * GET /api/v1/work-items: one page, newest first. What the caller may not see is left out.
  */
 import { listQuerySchema } from '../../contract/requests.ts'
 import { listAnswerSchema } from '../../contract/work-item.ts'
@@ -15,16 +15,20 @@ export function registerListWorkItems(app: Api, { queue, access }: RouteDependen
       operationId: 'listWorkItems',
       tags: ['work items'],
       summary: 'List work items, newest first',
-      description: 'All filters must fit. `next` of one answer is `before` of the request for the next page.',
+      description:
+        'All filters must fit. `next` of one answer is `before` of the request for the next page; only a page without it ' +
+        'is the last one: where you may see few items among many, a page may hold fewer than asked for.',
       querystring: listQuerySchema,
       response: { 200: answer(listAnswerSchema, 'One page.'), ...problemResponses() },
     },
     async handler(request) {
       const { item_type, phase, caller, search, limit, before } = request.query
-      const maySee = access.visibleTypes(request)
+      const { hasAny, isWhole, isVisible } = access.visibleItems(request)
+      const itemTypes = [...queue.itemTypes.keys()].filter((name) => hasAny(name) && (item_type ?? name) === name)
       const { items, next } = await queue.list({
         limit,
-        itemTypes: [...queue.itemTypes.keys()].filter((name) => maySee(name) && (item_type ?? name) === name),
+        itemTypes,
+        ...(itemTypes.every(isWhole) ? {} : { isVisible }),
         ...(phase === undefined ? {} : { phase }),
         ...(caller === undefined ? {} : { callerIdentity: caller }),
         ...(search === undefined ? {} : { search }),

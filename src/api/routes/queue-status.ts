@@ -1,6 +1,6 @@
 /**
  * GET /api/v1/queue: what the queue is doing, for whoever was woken at night. Item types that the caller does not
- * administer are left out of every number.
+ * administer as a whole are left out of every number.
  */
 import { queueStatusSchema } from '../../contract/queue.ts'
 import { queueStatusView } from '../queue-views.ts'
@@ -21,7 +21,7 @@ export function registerQueueStatus(app: Api, { queue, admin, access }: AdminRou
       response: { 200: answer(queueStatusSchema, 'All numbers are of one instant.'), ...problemResponses() },
     },
     async handler(request) {
-      const mayAdminister = access.visibleTypes(request, 'admin')
+      const mayAdminister = access.typesFor(request, 'admin')
       return queueStatusView(await admin.status([...queue.itemTypes.keys()].filter(mayAdminister)))
     },
   })

@@ -1,9 +1,8 @@
 /**
  * POST /api/v1/work-items: the desired state of one work item goes in. The body belongs to its item type, which reads it
- * once and reports all faults at once; this route only finds out which type that is, and whether the caller may.
+ * once and reports all faults at once; this route only finds out which type that is, and lends it the caller's rights.
  */
 import { z } from 'zod'
-import { isPermission } from '../../auth/identity.ts'
 import { MAX_SUBMISSION_BYTES } from '../../contract/requests.ts'
 import { submitAnswerSchema } from '../../contract/work-item.ts'
 import { readShape } from '../../lib/read-shape.ts'
@@ -35,7 +34,7 @@ export function registerSubmitWorkItem(app: Api, { queue, access }: RouteDepende
         201: answer(submitAnswerSchema, 'A new work item: `created`.'),
         ...problemResponses(
           ...(['malformed_json', 'invalid_utf8', 'payload_too_large', 'unsupported_media_type'] as const),
-          ...(['submission_rejected', 'item_type_not_handled', 'busy'] as const),
+          ...(['submission_rejected', 'item_type_not_handled', 'owned_by_another_caller', 'busy'] as const),
         ),
       },
     },
@@ -43,9 +42,8 @@ export function registerSubmitWorkItem(app: Api, { queue, access }: RouteDepende
       const reading = readShape(bodySchema, request.body, 'the body')
       if (!reading.ok) throw new RequestRefused(reading.findings)
       const itemType = reading.value.item_type
-      const caller = access.require(request, 'submit', itemType)
-      const rights = (permission: string) => isPermission(permission) && access.holds(request, permission, itemType)
-      const { outcome, item } = await queue.submit(itemType, request.body, caller, rights)
+      const rights = access.rightsFor(request, itemType)
+      const { outcome, item } = await queue.submit(itemType, request.body, access.callerOf(request), rights)
       reply.code(outcome === 'created' ? 201 : 200).header('location', `/api/v1/work-items/${item.id}`)
       return { outcome, work_item: coreView(item) }
     },

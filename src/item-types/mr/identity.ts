@@ -3,11 +3,18 @@
  * order in which a caller happened to list files, labels or people.
  */
 import { contentHash } from '../../lib/content-hash.ts'
+import type { ItemScope } from '../../queue/item-type.ts'
 import type { MrSubmission } from './schema.ts'
 
 /** `mr:{project}:{source_branch}`; the project in the spelling of the configuration, because GitLab ignores its case. */
 export function dedupKeyOf({ project, source_branch }: Pick<MrSubmission, 'project' | 'source_branch'>): string {
   return `mr:${project}:${source_branch}`
+}
+
+/** What `dedupKeyOf` was made of. Neither part holds a colon: GitLab allows none in a path, git none in a branch. */
+export function scopeOfKey(dedupKey: string): ItemScope {
+  const [, project, branch] = /^mr:([^:]+):([^:]+)$/.exec(dedupKey) ?? []
+  return project === undefined || branch === undefined ? {} : { project, branch }
 }
 
 /** Over everything the caller controls. */

@@ -16,7 +16,7 @@ import { createCheckEmpty } from './executors/check-empty.ts'
 import { createEnsureMr } from './executors/ensure-mr.ts'
 import { createPostDashboardLink } from './executors/post-dashboard-link.ts'
 import { createReconcileMr } from './executors/reconcile-mr.ts'
-import { contentHashOf, dedupKeyOf } from './identity.ts'
+import { contentHashOf, dedupKeyOf, scopeOfKey } from './identity.ts'
 import { createInspector } from './inspection/inspector.ts'
 import { present } from './present.ts'
 import { type MrSubmission, mrSubmissionSchema } from './schema.ts'
@@ -48,6 +48,14 @@ export function createMrItemType({ db, gitlab, config }: MrDependencies): ItemTy
       const content = canonical(submission)
       return { dedupKey: dedupKeyOf(content), contentHash: contentHashOf(content), concurrencyKey: content.project }
     },
+    scopeOfSubmission: ({ project, source_branch, file_actions }) => ({
+      project,
+      branch: source_branch,
+      paths: file_actions.flatMap((action) =>
+        action.action === 'move' ? [action.file_path, action.previous_path] : [action.file_path],
+      ),
+    }),
+    scopeOfItem: ({ dedupKey }) => scopeOfKey(dedupKey),
     inspect: (submission) => inspector.inspect(submission),
     requires: ({ force_overwrite }) => (force_overwrite ? ['overwrite'] : []),
     details: mrDetails(canonical),
