@@ -94,7 +94,7 @@ async function costOfWorking(
       await within(PATIENCE_MS, promise, 'no further item was finished')
     }
   }
-  start()
+  await start()
   try {
     const sum: Cost = { statements: 0, roundTrips: 0, commits: 0 }
     // The first round warms up and counts for nothing: it opens connections.

@@ -88,7 +88,7 @@ async function catchSweep(url: string): Promise<Statement> {
   })
   const open = openQueue(url)
   try {
-    open.start()
+    await open.start()
     return await caught
   } finally {
     clearTimeout(timer)

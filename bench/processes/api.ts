@@ -16,10 +16,11 @@ const optionsSchema = z.object({
 await serveParent(optionsSchema, async ({ url, works }) => {
   const { token, sha256 } = newToken()
   const rule = { name: 'bench', token_sha256: sha256, permissions: ['read', 'submit'] }
-  const { queue, admin, audit, log, start, stop } = openQueue(url)
+  const { queue, admin, pauses, audit, log, start, stop } = openQueue(url)
   const api = await createApi({
     queue,
     admin,
+    pauses,
     authenticator: createAuthenticator(authConfigSchema.parse({ rules: [rule] })),
     audit,
     log,
@@ -28,7 +29,7 @@ await serveParent(optionsSchema, async ({ url, works }) => {
     version: '0.0.0-bench',
   })
   const address = await api.listen({ host: '127.0.0.1', port: 0 })
-  if (works) start()
+  if (works) await start()
   return {
     target: async () => ({ url: `${address}/api/v1/work-items`, token }),
     async stop() {

@@ -17,7 +17,7 @@ const EXPECTED = ['not_cancellable', 'work_item_not_found']
 
 await serveParent(z.object({ url: z.string() }), async ({ url }) => {
   const { queue, start: begin, stop } = openQueue(url, { jobMs: 5 })
-  begin()
+  await begin()
   let failures = 0
 
   const attempt = (work: Promise<unknown>) =>

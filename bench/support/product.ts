@@ -18,6 +18,7 @@ import { queueConfigSchema } from '../../src/queue/config.ts'
 import { createQueue } from '../../src/queue/create-queue.ts'
 import { actionableVariants } from '../../src/queue/dimension.ts'
 import type { AnyItemType, ExecutorContext, ItemType } from '../../src/queue/item-type.ts'
+import type { PauseAdmin } from '../../src/queue/pause-admin.ts'
 import type { ProcessingManager } from '../../src/queue/processing-manager.ts'
 import type { QueueAdmin } from '../../src/queue/queue-admin.ts'
 import { WAKE_CHANNEL } from '../../src/queue/sql/notify-wake.ts'
@@ -135,11 +136,12 @@ export async function prepareProduct(url: string): Promise<void> {
 export interface OpenQueue {
   readonly queue: WorkQueue
   readonly admin: QueueAdmin
+  readonly pauses: PauseAdmin
   readonly manager: ProcessingManager
   readonly log: Log
   readonly audit: Audit
   /** Until then it accepts and works on nothing. */
-  start(): void
+  start(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -163,7 +165,7 @@ export function openQueue(url: string, options: OpenQueueOptions = {}): OpenQueu
   })
   const settled = queueConfigSchema.parse({ workers, shutdown_grace: '100ms' })
   const type: AnyItemType = createBenchType({ jobMs, onJob })
-  const { work, admin, manager, start, stop } = createQueue({
+  const { work, admin, pauses, manager, start, stop } = createQueue({
     db,
     itemTypes: new Map([[type.name, type]]),
     config: quiet ? { ...settled, sweep_interval: HOUR_MS } : settled,
@@ -175,10 +177,11 @@ export function openQueue(url: string, options: OpenQueueOptions = {}): OpenQueu
   return {
     queue: work,
     admin,
+    pauses,
     manager,
     log,
     audit,
-    start: quiet ? manager.start : start,
+    start: quiet ? async () => manager.start() : start,
     async stop() {
       await stop()
       await db.destroy()
@@ -197,7 +200,7 @@ export function newSubmission(stamp = ''): Submission {
 export async function openBusyQueue(url: string, options: Pick<OpenQueueOptions, 'wakeUps'> = {}): Promise<OpenQueue> {
   const held = Promise.withResolvers<void>()
   const open = openQueue(url, { ...options, workers: 1, onJob: () => held.resolve() })
-  open.start()
+  await open.start()
   await open.queue.submit(ITEM_TYPE, newSubmission(HELD), 'bench')
   await held.promise
   return open
@@ -276,7 +279,7 @@ export const product: Contender = {
   },
   async work(url, { concurrency, jobMs, onJob }) {
     const { queue, start, stop } = openQueue(url, { workers: concurrency, jobMs, onJob })
-    start()
+    await start()
     return {
       submit: async (stamp) => void (await queue.submit(ITEM_TYPE, newSubmission(stamp), 'bench')),
       stop,

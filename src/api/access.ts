@@ -31,6 +31,18 @@ export interface Access {
   mayReadContents(request: FastifyRequest, itemType: string): (scope: SubmissionScope) => boolean
   /** For lists, which are allowed as such: what the caller may read. */
   visibleItems(request: FastifyRequest): VisibleItems
+  /**
+   * The caller's name, if it may do this with everything in the scope, of every one of the types.
+   * @throws WorkQueueError `permission_denied`.
+   */
+  requireForTypes(
+    request: FastifyRequest,
+    permission: Permission,
+    itemTypes: readonly string[],
+    scope: ItemScope,
+  ): string
+  /** Audits a look that takes no more than the permission that let its caller in. */
+  recordRead(request: FastifyRequest, permission: Permission): void
   /** For what is about whole item types: those that the caller may do this with, without a limit. */
   typesFor(request: FastifyRequest, permission: Permission): (itemType: string) => boolean
 }
@@ -43,13 +55,23 @@ export interface VisibleItems {
   readonly isWhole: (itemType: string) => boolean
 }
 
+/** How often whom is listened to. */
+export interface RateLimits {
+  /** Before the token is looked at. @throws WorkQueueError `too_many_requests`. */
+  checkAddress(request: FastifyRequest): Promise<void>
+  countRefusal(request: FastifyRequest): Promise<void>
+  /** @throws WorkQueueError `too_many_requests`. */
+  countCaller(request: FastifyRequest, caller: string): Promise<void>
+}
+
 export interface AccessDependencies {
   readonly authenticator: Authenticator
   readonly audit: Audit
+  readonly rateLimits: RateLimits
   readonly scopeOf: (item: WorkItem) => ItemScope
 }
 
-export function createAccess({ authenticator, audit, scopeOf }: AccessDependencies): Access {
+export function createAccess({ authenticator, audit, rateLimits, scopeOf }: AccessDependencies): Access {
   const identities = new WeakMap<FastifyRequest, Identity>()
   const decisions = createDecisions(audit)
 
@@ -65,6 +87,10 @@ export function createAccess({ authenticator, audit, scopeOf }: AccessDependenci
     authenticate: (permission) => async (request) => {
       const identity = await authenticate(request, permission)
       identities.set(request, identity)
+      await rateLimits.countCaller(request, identity.name).catch((error: unknown) => {
+        decisions.record(request.id, permission, { identity, rules: rulesOf(identity), refusal: 'too_many_requests' })
+        throw error
+      })
       if (may(identity, permission, null)) return
       decisions.record(request.id, permission, { identity, rules: rulesOf(identity), refusal: 'permission_denied' })
       throw permissionDenied(permission, 'any item type')
@@ -108,6 +134,16 @@ export function createAccess({ authenticator, audit, scopeOf }: AccessDependenci
         isVisible: (itemType, scope) => may(identity, 'read', toScope(itemType, scope)),
       }
     },
+    requireForTypes(request, permission, itemTypes, scope) {
+      const about = asking(request)
+      if (itemTypes.length === 0) throw permissionDenied(permission, 'a process that serves no item type')
+      for (const itemType of itemTypes) decisions.demand(about, permission, toScope(itemType, scope))
+      return about.identity.name
+    },
+    recordRead(request, permission) {
+      const { identity } = asking(request)
+      decisions.record(request.id, permission, { identity, rules: rulesOf(identity) })
+    },
     typesFor(request, permission) {
       const { identity } = asking(request)
       decisions.record(request.id, permission, { identity, rules: rulesOf(identity) })
@@ -116,11 +152,13 @@ export function createAccess({ authenticator, audit, scopeOf }: AccessDependenci
   }
 
   async function authenticate(request: FastifyRequest, permission: Permission): Promise<Identity> {
+    await rateLimits.checkAddress(request)
     try {
       const result = await authenticator.authenticate(authorizationHeaders(request))
       if (result.identity !== null) return result.identity
       const { rules, reason } = result
       const error = refusalOf(reason)
+      await rateLimits.countRefusal(request)
       decisions.record(request.id, permission, { rules, refusal: error.code, reason })
       throw error
     } catch (error) {

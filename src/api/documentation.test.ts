@@ -47,7 +47,7 @@ describe('the documentation', () => {
   })
 
   test('escapes what descriptions hold', async () => {
-    const { queue, admin } = api
+    const { queue, admin, pauses } = api
     const type = queue.itemTypes.get('note')
     if (type === undefined) throw new Error('the note type is missing')
     const hostile = { ...type, submissionSchema: type.submissionSchema.describe('<script>alert(1)</script>') }
@@ -61,6 +61,7 @@ describe('the documentation', () => {
         version: '<i>',
       },
       admin,
+      pauses,
       queue: Object.create(queue, { itemTypes: { value: itemTypes } }),
     })
     expect((await app.inject('/docs')).body).not.toMatch(/<script|<i>/)

@@ -56,6 +56,11 @@ export const PROBLEMS = {
     title: 'No such dead event',
     help: 'It was revived, went with its work item, or never was; the list of dead events has those that are left.',
   },
+  pause_not_found: {
+    status: 404,
+    title: 'No such pause',
+    help: 'It has ended, or never was; the list of pauses has those that hold.',
+  },
   webhook_not_configured: {
     status: 404,
     title: 'Webhooks are off',
@@ -113,6 +118,16 @@ export const PROBLEMS = {
     status: 422,
     title: 'A value cannot be stored',
     help: 'The database refused a text or a number of the request; correct it before sending it again.',
+  },
+  too_many_open_items: {
+    status: 429,
+    title: 'Too many open work items',
+    help: 'The caller, or the project, has as many open work items as the operator allows; changing one of them is still possible.',
+  },
+  too_many_requests: {
+    status: 429,
+    title: 'Too many requests',
+    help: 'The caller, or its address, sends more than the operator allows; wait for Retry-After seconds.',
   },
   headers_too_large: { status: 431, title: 'The headers are too large', help: 'All headers together may have 16 KiB.' },
   internal_error: {

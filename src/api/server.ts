@@ -11,12 +11,14 @@ import type { Audit } from '../audit/entry.ts'
 import type { Authenticator } from '../auth/authenticator.ts'
 import { WorkQueueError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
+import type { PauseAdmin } from '../queue/pause-admin.ts'
 import type { QueueAdmin } from '../queue/queue-admin.ts'
 import type { WorkQueue } from '../queue/work-queue.ts'
 import { createAccess } from './access.ts'
 import { answerClientError, sendProblem } from './errors.ts'
 import { describeApi } from './open-api.ts'
 import { shortened } from './problem.ts'
+import { createRateLimits, NO_RATE_LIMITS, type RateLimitSettings } from './rate-limits.ts'
 import { registerCancelWorkItem } from './routes/cancel-work-item.ts'
 import { registerDocumentation } from './routes/documentation.ts'
 import { registerGetWorkItem } from './routes/get-work-item.ts'
@@ -25,6 +27,7 @@ import { registerHealth } from './routes/health.ts'
 import { registerInspectSubmission } from './routes/inspect-submission.ts'
 import { registerListDeadEvents } from './routes/list-dead-events.ts'
 import { registerListWorkItems } from './routes/list-work-items.ts'
+import { registerPauses } from './routes/pauses.ts'
 import { registerQueueStatus } from './routes/queue-status.ts'
 import { registerRetryWorkItem } from './routes/retry-work-item.ts'
 import { registerReviveEvents } from './routes/revive-events.ts'
@@ -35,6 +38,7 @@ import { acceptJsonBodies, validatorCompiler } from './validation.ts'
 export interface ApiDependencies {
   readonly queue: WorkQueue
   readonly admin: QueueAdmin
+  readonly pauses: PauseAdmin
   readonly authenticator: Authenticator
   readonly audit: Audit
   readonly log: Log
@@ -45,6 +49,10 @@ export interface ApiDependencies {
   readonly version: string
   /** The process's clock, for the age of webhook signatures. */
   readonly now?: () => Date
+  /** Absent: none. */
+  readonly rateLimits?: RateLimitSettings
+  /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
+  readonly trustedProxies?: readonly string[]
   /** How long a closing server waits for requests under way. */
   readonly closeGraceMs?: number
 }
@@ -61,14 +69,15 @@ const BODY_LIMIT_BYTES = 64 * 1024
 
 /** Ready for `inject` and `listen`. `close()` waits for requests that are being served. */
 export async function createApi(dependencies: ApiDependencies): Promise<Api> {
-  const { queue, admin, authenticator, audit, log, webhook, ready, version, now = () => new Date() } = dependencies
-  const { closeGraceMs = CLOSE_GRACE_MS } = dependencies
+  const { queue, admin, pauses, authenticator, audit, log, webhook, ready, version } = dependencies
+  const { now = () => new Date(), trustedProxies = [], closeGraceMs = CLOSE_GRACE_MS } = dependencies
   const app: Api = fastify({
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     http: { connectionsCheckingInterval: CONNECTIONS_CHECK_MS, headersTimeout: HEADERS_TIMEOUT_MS },
     requestIdHeader: false,
+    trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
     genReqId: requestIdOf,
     // While the server closes, requests on open connections are still served: a 503 would not be one of our problems.
     return503OnClosing: false,
@@ -101,8 +110,9 @@ export async function createApi(dependencies: ApiDependencies): Promise<Api> {
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
   })
   await describeApi(app, version)
-  const access = createAccess({ authenticator, audit, scopeOf: (item) => queue.scopeOf(item) })
-  const routes = { queue, admin, access }
+  const rateLimits = await createRateLimits(app, dependencies.rateLimits ?? NO_RATE_LIMITS)
+  const access = createAccess({ authenticator, audit, rateLimits, scopeOf: (item) => queue.scopeOf(item) })
+  const routes = { queue, admin, pauses, access }
   await app.register(async (scope: Api) => registerGitLabWebhook(scope, { queue, audit, webhook, now }), {
     prefix: '/api/v1',
   })
@@ -117,6 +127,7 @@ export async function createApi(dependencies: ApiDependencies): Promise<Api> {
       registerQueueStatus(scope, routes)
       registerListDeadEvents(scope, routes)
       registerReviveEvents(scope, routes)
+      registerPauses(scope, routes)
     },
     { prefix: '/api/v1' },
   )

@@ -47,21 +47,20 @@ export async function startService(config: Config, { log, onAudit }: ServiceOpti
   const api = await createApi({
     queue: queue.work,
     admin: queue.admin,
+    pauses: queue.pauses,
     authenticator,
     audit,
     log,
     webhook: config.webhook ?? null,
     ready: () => checkDatabase(db),
     version: manifest.version,
+    rateLimits: config.server.rate_limits,
+    trustedProxies: config.server.trusted_proxies,
   })
   const url = await listen(api, config.server).catch(async (error: unknown) => {
     await database.close()
     throw error
   })
-  authenticator.start()
-  queue.start()
-  log.info({ url, database: database.description, handled_types: [...itemTypes.keys()] }, 'the service is up')
-
   let stopping: Promise<void> | null = null
   const stop = async () => {
     log.info({}, 'stopping: no new requests, then running actions finish, then the database')
@@ -71,6 +70,12 @@ export async function startService(config: Config, { log, onAudit }: ServiceOpti
     await database.close()
     log.info({}, 'stopped')
   }
+  authenticator.start()
+  await queue.start().catch(async (error: unknown) => {
+    await stop()
+    throw error
+  })
+  log.info({ url, database: database.description, handled_types: [...itemTypes.keys()] }, 'the service is up')
   return {
     url,
     databaseDescription: database.description,

@@ -4,6 +4,7 @@
  * names every key that is wrong, what was found and what was expected (decisions 0020 and 0025).
  */
 import { readFile } from 'node:fs/promises'
+import { isIP } from 'node:net'
 import { parseDocument } from 'yaml'
 import { z } from 'zod'
 import { authConfigSchema } from '../auth/config.ts'
@@ -34,7 +35,27 @@ const serverSchema = z.strictObject({
   host: z.string().min(1).default('127.0.0.1'),
   /** 0 = any free port. */
   port: z.int().min(0).max(65_535).default(8080),
+  /** Proxies in front of the service: only their word for where a request comes from is taken. */
+  trusted_proxies: z
+    .array(z.string().refine(isNetwork, 'expected an address or a network, such as 10.0.0.0/8'))
+    .default([]),
+  /** A minute, counted in each process; null = no limit. */
+  rate_limits: z
+    .strictObject({
+      /** Requests of one caller. */
+      per_caller: z.int().min(1).max(1_000_000).nullable().default(1_200),
+      /** Refused tokens from one address; then none of its tokens is looked at. */
+      refused_per_address: z.int().min(1).max(1_000_000).nullable().default(1_000),
+    })
+    .prefault({}),
 })
+
+function isNetwork(text: string): boolean {
+  const [address = '', bits, ...more] = text.split('/')
+  const version = isIP(address)
+  if (version === 0 || more.length > 0) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
+}
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 

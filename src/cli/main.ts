@@ -11,6 +11,7 @@ import { EXIT_STATUS } from './exit-status.ts'
 import { registerInspectCommand } from './inspect.ts'
 import { registerListCommand } from './list.ts'
 import { createOutput } from './output.ts'
+import { registerPauseCommands } from './pause.ts'
 import { registerQueueCommand } from './queue.ts'
 import { reportError } from './report-error.ts'
 import { registerRetryCommand } from './retry.ts'
@@ -44,6 +45,7 @@ registerRetryCommand(program)
 registerCancelCommand(program)
 program.commandsGroup('The service:')
 registerQueueCommand(program)
+registerPauseCommands(program)
 registerTokenCommand(program)
 // The service takes a second to load; whoever asks it over HTTP should not wait for that.
 if (!program.commands.some((command) => command.name() === process.argv[2])) {

@@ -5,6 +5,7 @@ import { WorkQueueError } from '../lib/errors.ts'
 import { type ConnectionOptions, connect, withConnection } from './connection.ts'
 import { statusText } from './describe-queue.ts'
 import { createOutput, printable, shortTime, table } from './output.ts'
+import { pauseLine } from './pause.ts'
 
 export function registerQueueCommand(program: Command): void {
   const queue = program.command('queue').description('see what the queue is doing, and mend what got stuck')
@@ -30,9 +31,14 @@ export function registerQueueCommand(program: Command): void {
 
 async function status(options: ConnectionOptions): Promise<void> {
   const output = createOutput()
-  const answer = await (await connect(options)).queueStatus()
-  if (options.json) output.print(JSON.stringify(answer))
-  else for (const line of statusText(answer, output.colors)) output.print(line)
+  const client = await connect(options)
+  const [answer, { pauses }] = await Promise.all([client.queueStatus(), client.pauses()])
+  if (options.json) {
+    output.print(JSON.stringify(answer))
+    return
+  }
+  for (const pause of pauses) output.print(output.colors.yellow(pauseLine(pause)))
+  for (const line of statusText(answer, output.colors)) output.print(line)
 }
 
 interface ListOptions extends ConnectionOptions {

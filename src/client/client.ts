@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { z } from 'zod'
 import { type Inspection, inspectionSchema } from '../contract/inspection.ts'
+import { type PauseRequest, type PausesView, type PauseView, pauseSchema, pausesSchema } from '../contract/pauses.ts'
 import { PROBLEM_MEDIA_TYPE, problemSchema } from '../contract/problem.ts'
 import {
   type DeadEvents,
@@ -44,6 +45,9 @@ export interface Client {
   reviveEvent(eventId: string): Promise<RevivedEvents>
   /** All dead events of one work item. */
   reviveEventsOf(workItemId: string): Promise<RevivedEvents>
+  pauses(): Promise<PausesView>
+  pause(request: PauseRequest): Promise<PauseView>
+  resume(pauseId: string): Promise<PauseView>
 }
 
 export interface ClientOptions {
@@ -67,7 +71,12 @@ export function createClient(options: ClientOptions): Client {
   const { token, timeoutMs = TIMEOUT_MS, fetch: fetchIt = fetch, wait = sleep } = options
   const url = baseUrl(options.url)
 
-  async function call<T>(method: 'GET' | 'POST', path: string, schema: z.ZodType<T>, body?: unknown): Promise<T> {
+  async function call<T>(
+    method: 'GET' | 'POST' | 'DELETE',
+    path: string,
+    schema: z.ZodType<T>,
+    body?: unknown,
+  ): Promise<T> {
     const response = await fetchIt(`${url}/api/v1${path}`, {
       method,
       headers: {
@@ -122,6 +131,9 @@ export function createClient(options: ClientOptions): Client {
     deadEvents: (query = {}) => read(`/queue/dead-events${queryString(query)}`, deadEventsSchema),
     reviveEvent: (eventId) => call('POST', `/queue/dead-events/${encodeURIComponent(eventId)}/revive`, revivedSchema),
     reviveEventsOf: (id) => call('POST', `/work-items/${encodeURIComponent(id)}/revive-events`, revivedSchema),
+    pauses: () => read('/pauses', pausesSchema),
+    pause: (request) => call('POST', '/pauses', pauseSchema, request),
+    resume: (id) => call('DELETE', `/pauses/${encodeURIComponent(id)}`, pauseSchema),
   }
 }
 

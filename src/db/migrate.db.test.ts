@@ -42,7 +42,12 @@ describe('the schema', () => {
     await sql`select from work_items`.execute(database.db)
     const applied = await migrate(database.db, { onWait: reader.open })
     await reading
-    expect(applied).toEqual(['0005-queue-core', '0006-queue-core-indexes', '0007-mr-merge-gate'])
+    expect(applied).toEqual([
+      '0005-queue-core',
+      '0006-queue-core-indexes',
+      '0007-mr-merge-gate',
+      '0010-pauses-and-quotas',
+    ])
   })
 
   test('that a newer program has migrated stops the start and the migration', async () => {
@@ -66,5 +71,7 @@ async function takeBackLastMigrations(db: Database): Promise<void> {
     alter table mr_details
       drop column expires_after_ms, drop column force_overwrite, drop column expires_at, drop column needs_review,
       drop column reviewed_sha, drop column overwritten_sha, drop column note_id, drop column waits_for`.execute(db)
+  await sql`drop table pauses`.execute(db)
+  await sql`drop index work_items_open_by_caller`.execute(db)
   await sql`delete from workqueue_service_migrations where name >= '0005'`.execute(db)
 }

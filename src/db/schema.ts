@@ -63,6 +63,16 @@ export interface MrDetails {
   written_sha: string | null;
 }
 
+export interface Pauses {
+  caller_identity: string | null;
+  concurrency_key: string | null;
+  created_at: Generated<Timestamp>;
+  created_by: string;
+  id: string;
+  item_type: string | null;
+  reason: string;
+}
+
 export interface PendingEvents {
   attempts: Generated<number>;
   body: Json;
@@ -120,6 +130,7 @@ export interface WorkItemStatuses {
 
 export interface DB {
   mr_details: MrDetails;
+  pauses: Pauses;
   pending_events: PendingEvents;
   work_item_statuses: WorkItemStatuses;
   work_items: WorkItems;

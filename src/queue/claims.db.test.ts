@@ -107,8 +107,7 @@ describe('a submission', () => {
     })
     const busy = createTestQueue(errands.db, [type], { workers: 1, sweep_interval: 3_600_000 }, errands.url)
     const idle = createTestQueue(errands.db, [createErrandType().type], { sweep_interval: 3_600_000 }, errands.url)
-    busy.start()
-    idle.start()
+    await Promise.all([busy.start(), idle.start()])
     await busy.queue.submit('errand', errand(), 'ann')
     await held.arrived
     for (;;) if ((await idle.admin.status(['errand'])).process.listening === 'on') break
@@ -159,7 +158,7 @@ describe('giving a lease back', () => {
     await expireLease(errands.db, item.id)
     const second = await claimItem(errands.db, type, item.id)
     const release = createReleaseLeases(errands.db)
-    const give = (epoch = 0n) => release([{ id: item.id, epoch, toTheBack: false }], 'skip')
+    const give = (epoch = 0n) => release([{ id: item.id, epoch, dueInMs: null }], 'skip')
     expect([...(await give(first?.epoch))]).toEqual([item.id])
 
     const session = createGate()

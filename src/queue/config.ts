@@ -7,6 +7,10 @@ export const queueConfigSchema = z.strictObject({
   workers: z.int().min(1).max(100).default(10),
   /** Of these, items of one project (or whatever else the type limits by) at most (decision 0063). */
   concurrency_per_key: z.int().min(1).max(100).default(5),
+  /** Open items of one caller at most, over all processes; null = no limit (decision 0086). */
+  open_items_per_caller: z.int().min(1).max(1_000_000).nullable().default(1_000),
+  /** The same for items of one project (or whatever else the type limits by). */
+  open_items_per_key: z.int().min(1).max(1_000_000).nullable().default(5_000),
   /** How long a claim holds without a heartbeat; a crashed process is noticed after this long. */
   lease: durationSchema.prefault('30s'),
   /** How often the safety net looks for due items that nobody was woken for. */

@@ -7,6 +7,9 @@ import type { QueueConfig } from './config.ts'
 import { createWorkQueue } from './create-work-queue.ts'
 import { createHousekeeping } from './housekeeping.ts'
 import type { AnyItemType } from './item-type.ts'
+import { createOpenItems } from './open-items.ts'
+import { createPauseAdmin, type PauseAdmin } from './pause-admin.ts'
+import { createPauses } from './pauses.ts'
 import { createProcessingManager, type ProcessingManager } from './processing-manager.ts'
 import { createQueueAdmin, type QueueAdmin } from './queue-admin.ts'
 import { ANYWHERE, notifyWake, WAKE_CHANNEL } from './sql/notify-wake.ts'
@@ -16,9 +19,10 @@ import type { WorkQueue } from './work-queue.ts'
 export interface Queue {
   readonly work: WorkQueue
   readonly admin: QueueAdmin
+  readonly pauses: PauseAdmin
   readonly manager: ProcessingManager
-  /** Begins to work; until then submissions are only stored. */
-  start(): void
+  /** Begins to work, once it is known what is paused; until then submissions are only stored. */
+  start(): Promise<void>
   /** Decision 0036: begins nothing new, lets running actions finish, then gives up. */
   stop(): Promise<void>
 }
@@ -37,7 +41,12 @@ export interface QueueDependencies {
 export function createQueue(dependencies: QueueDependencies): Queue {
   const { db, itemTypes, config, audit, log, random, listenUrl } = dependencies
   const hints = createWakeHints({ notify: (anywhere) => notifyWake(db, anywhere), log, enabled: listenUrl !== null })
-  const manager = createProcessingManager({ ...dependencies, tellOthers: hints.sendReleased })
+  const pauses = createPauses(db, log, () => manager.interrupt((item) => pauses.find(item) !== null))
+  const manager: ProcessingManager = createProcessingManager({
+    ...dependencies,
+    findPause: pauses.find,
+    tellOthers: hints.sendReleased,
+  })
   const channel =
     listenUrl === null
       ? null
@@ -56,7 +65,10 @@ export function createQueue(dependencies: QueueDependencies): Queue {
     return channel.state() === 'listening' ? 'on' : 'lost'
   }
   return {
-    work: createWorkQueue({ db, itemTypes, audit, manager, hints, leaseMs: config.lease }),
+    work: createWorkQueue({
+      ...{ db, itemTypes, audit, manager, hints, findPause: pauses.find, leaseMs: config.lease },
+      openItems: createOpenItems(db, config),
+    }),
     admin: createQueueAdmin({
       db,
       itemTypes,
@@ -64,13 +76,22 @@ export function createQueue(dependencies: QueueDependencies): Queue {
       notify: manager.notify,
       processStatus: () => ({ ...manager.status(), listening: listening() }),
     }),
+    pauses: createPauseAdmin({
+      ...{ db, pauses, audit },
+      wake() {
+        manager.notifyAny(true)
+        hints.sendReleased()
+      },
+    }),
     manager,
-    start() {
+    async start() {
+      await pauses.start()
       manager.start()
       channel?.start()
       housekeeping.start()
     },
     async stop() {
+      pauses.stop()
       await Promise.all([channel?.stop(), housekeeping.stop()])
       await manager.stop()
       await hints.stop()

@@ -8,6 +8,9 @@ import { WorkQueueError } from '../lib/errors.ts'
 import { type Finding, MAX_FINDINGS } from '../lib/finding.ts'
 import { readShape } from '../lib/read-shape.ts'
 import type { AnyItemType, IncomingEvent } from './item-type.ts'
+import type { OpenItems } from './open-items.ts'
+import type { Pause } from './pause.ts'
+import { presentItem } from './present-item.ts'
 import { previewSubmission } from './preview-submission.ts'
 import type { ProcessingManager } from './processing-manager.ts'
 import { listWorkItems } from './sql/list-work-items.ts'
@@ -27,14 +30,16 @@ export interface WorkQueueDependencies {
   readonly itemTypes: ReadonlyMap<string, AnyItemType>
   readonly audit: Audit
   /** The workers of this process. */
-  readonly manager: ProcessingManager
+  readonly manager: Pick<ProcessingManager, 'reserve' | 'notify' | 'isBusy'>
   /** Tells other processes of what these workers do not take at once. */
   readonly hints: WakeHints
+  readonly openItems: OpenItems
+  readonly findPause: (item: WorkItem) => Pause | null
   readonly leaseMs: number
 }
 
 export function createWorkQueue(dependencies: WorkQueueDependencies): WorkQueue {
-  const { db, itemTypes, audit, manager, hints } = dependencies
+  const { db, itemTypes, audit, manager, hints, findPause } = dependencies
   const submitWorkItem = createSubmitWorkItem(dependencies)
   const storePendingEvents = createStorePendingEvents(dependencies)
   const readObservations = createReadObservations(db, itemTypes)
@@ -102,7 +107,7 @@ export function createWorkQueue(dependencies: WorkQueueDependencies): WorkQueue 
       if (observation === undefined) throw notFound(id)
       const { snapshot, unreadable } = observation
       if (unreadable !== null) throw new WorkQueueError('unreadable_item', unreadable)
-      return { snapshot, presentation: typeOf(itemTypes, snapshot.item.itemType).present(snapshot) }
+      return { snapshot, presentation: presentItem(typeOf(itemTypes, snapshot.item.itemType), snapshot, findPause) }
     },
     list: (filter) => listPage(dependencies, readObservations, filter),
     retry: (id, caller) => changeByCaller(id, caller, RETRY),
@@ -197,7 +202,7 @@ function recordRefusal(audit: Audit, itemType: string, caller: string, findings:
 }
 
 async function listPage(
-  { db, itemTypes }: WorkQueueDependencies,
+  { db, itemTypes, findPause }: WorkQueueDependencies,
   readObservations: ReturnType<typeof createReadObservations>,
   filter: ListFilter,
 ): Promise<{ readonly items: readonly ListedItem[]; readonly next: string | null }> {
@@ -210,7 +215,8 @@ async function listPage(
     // Removed since the page was found, or spoilt: its own page says what is wrong with it.
     if (observation === undefined || observation.unreadable !== null) return []
     const { snapshot } = observation
-    return [{ item: snapshot.item, presentation: typeOf(itemTypes, snapshot.item.itemType).present(snapshot) }]
+    const presentation = presentItem(typeOf(itemTypes, snapshot.item.itemType), snapshot, findPause)
+    return [{ item: snapshot.item, presentation }]
   })
   return { items, next }
 }

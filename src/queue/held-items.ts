@@ -1,8 +1,11 @@
+import type { WorkItem } from './work-item.ts'
+
 /** The items this process holds a lease on, and places kept for items that are about to be born claimed; counted by key. */
 export interface HeldItems {
   /** Items and kept places. */
   readonly size: number
-  add(workItemId: string, concurrencyKey: string | null): void
+  add(item: WorkItem): void
+  idsOf(concerns: (item: WorkItem) => boolean): ReadonlySet<string>
   /** Answers whether it was marked to be looked at again. */
   remove(workItemId: string): boolean
   /** The item may be due once more when it is let go. False: it is not held. */
@@ -18,7 +21,7 @@ export interface HeldItems {
 }
 
 export function createHeldItems(perKey: number): HeldItems {
-  const items = new Map<string, { readonly key: string | null; again: boolean }>()
+  const items = new Map<string, { readonly item: WorkItem; again: boolean }>()
   const byKey = new Map<string, number>()
   let places = 0
   let onEmpty: (() => void) | null = null
@@ -34,22 +37,23 @@ export function createHeldItems(perKey: number): HeldItems {
     get size() {
       return items.size + places
     },
-    add(id, key) {
-      items.set(id, { key, again: false })
-      count(key, 1)
+    add(item) {
+      items.set(item.id, { item, again: false })
+      count(item.concurrencyKey, 1)
     },
+    idsOf: (concerns) => new Set([...items.values()].filter(({ item }) => concerns(item)).map(({ item }) => item.id)),
     remove(id) {
-      const item = items.get(id)
-      if (item === undefined) return false
+      const held = items.get(id)
+      if (held === undefined) return false
       items.delete(id)
-      count(item.key, -1)
+      count(held.item.concurrencyKey, -1)
       if (items.size === 0) onEmpty?.()
-      return item.again
+      return held.again
     },
     markAgain(id) {
-      const item = items.get(id)
-      if (item !== undefined) item.again = true
-      return item !== undefined
+      const held = items.get(id)
+      if (held !== undefined) held.again = true
+      return held !== undefined
     },
     keepPlace(key) {
       places += 1

@@ -36,6 +36,8 @@ export class LeaseLost extends WorkQueueError {
 export interface LeaseKeeper {
   /** `askedAt`: when the claim was sent, on the monotonic clock; the lease is at least that old. */
   hold(workItemId: string, epoch: bigint, askedAt: number): Lease
+  /** Interrupts what is done with these items. */
+  lose(workItemIds: ReadonlySet<string>): void
   /** Interrupts everything that is done under a lease. */
   loseAll(): void
   stop(): void
@@ -88,6 +90,9 @@ export function createLeaseKeeper({ extend, leaseMs, log }: LeaseKeeperDependenc
       const lease = new HeldLease(workItemId, epoch, askedAt, leaseMs, held)
       held.add(lease)
       return lease
+    },
+    lose(ids) {
+      for (const lease of held) if (ids.has(lease.workItemId)) lease.lose()
     },
     loseAll() {
       for (const lease of held) lease.lose()

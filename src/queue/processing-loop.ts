@@ -7,6 +7,7 @@ import type { Database } from '../db/database.ts'
 import { handleEvent } from './handle-event.ts'
 import type { AnyItemType, Snapshot } from './item-type.ts'
 import { type Lease, LeaseLost } from './lease.ts'
+import type { Pause } from './pause.ts'
 import { nextWakeInMs } from './predict.ts'
 import {
   type ActionDependencies,
@@ -17,11 +18,14 @@ import {
 } from './run-action.ts'
 import type { Claimed } from './sql/claim-sql.ts'
 import type { Observation } from './sql/observation.ts'
+import type { WorkItem } from './work-item.ts'
 
 export interface LoopDependencies extends ActionDependencies {
   readonly db: Database
   readonly itemTypes: ReadonlyMap<string, AnyItemType>
   readonly read: (ids: readonly string[]) => Promise<ReadonlyMap<string, Observation>>
+  /** What holds the item (decision 0085); null = nothing. */
+  readonly findPause: (item: WorkItem) => Pause | null
   /** True once the process is stopping: no further step is begun. */
   readonly isStopping: () => boolean
 }
@@ -30,6 +34,9 @@ export interface LoopResult {
   /** Milliseconds until the item is due again as far as this worker knows; 0 = at once, null = nobody knows. */
   readonly wakeInMs: number | null
 }
+
+/** How long a paused item is left alone, give or take a half; whoever resumes it makes it due at once. */
+const HOLD_MS = 60_000
 
 const NOT_OURS: LoopResult = { wakeInMs: null }
 const AT_ONCE: LoopResult = { wakeInMs: 0 }
@@ -49,7 +56,7 @@ export async function processWorkItem(deps: LoopDependencies, lease: Lease, clai
       'work was interrupted; whoever claims the item goes on',
     )
     // Changes nothing where the epoch has moved on; where the process is only stopping, others need not wait.
-    await release(deps, lease, false)
+    await release(deps, lease, null)
     return deps.isStopping() ? AT_ONCE : NOT_OURS
   } finally {
     lease.end()
@@ -78,8 +85,12 @@ async function workUntilRest(deps: LoopDependencies, lease: Lease, first: Observ
       continue
     }
     if (item.retryAt !== null && item.retryAt > now) {
-      await release(deps, lease, false)
+      await release(deps, lease, null)
       return { wakeInMs: item.retryAt.getTime() - now.getTime() }
+    }
+    if (deps.findPause(item) !== null) {
+      await release(deps, lease, Math.round(HOLD_MS * (0.5 + deps.random())))
+      return NOT_OURS
     }
     const decision = decide(type, observation)
     if (decision.error !== undefined) {
@@ -96,7 +107,7 @@ async function workUntilRest(deps: LoopDependencies, lease: Lease, first: Observ
     next = outcome.next
   }
   // Past the deadline, or stopping: whatever is left stays actionable, for the back of the queue or another process.
-  await release(deps, lease, !deps.isStopping())
+  await release(deps, lease, deps.isStopping() ? null : 0)
   return AT_ONCE
 }
 
@@ -121,9 +132,9 @@ function restOf({ epoch }: Lease, { item: { id, revision, wakeCount } }: Snapsho
   return { id, epoch, revision, wakeCount }
 }
 
-async function release({ outcomes }: LoopDependencies, lease: Lease, toTheBack: boolean): Promise<void> {
+async function release({ outcomes }: LoopDependencies, lease: Lease, dueInMs: number | null): Promise<void> {
   lease.end()
-  await outcomes.release({ id: lease.workItemId, epoch: lease.epoch, toTheBack })
+  await outcomes.release({ id: lease.workItemId, epoch: lease.epoch, dueInMs })
 }
 
 /** @throws LeaseLost. */

@@ -16,12 +16,14 @@ import type { AnyItemType } from './item-type.ts'
 import { createLeaseKeeper, type Lease } from './lease.ts'
 import { createOutcomes } from './outcomes.ts'
 import { createPace } from './pace.ts'
+import type { Pause } from './pause.ts'
 import { type LoopDependencies, processWorkItem } from './processing-loop.ts'
 import type { ProcessStatus } from './queue-admin.ts'
 import type { Claimed } from './sql/claim-sql.ts'
 import { createExtendLeases } from './sql/extend-leases.ts'
 import { createReadObservations } from './sql/read-observations.ts'
 import { createWakeTimers } from './wake-timers.ts'
+import type { WorkItem } from './work-item.ts'
 
 export interface ProcessingManager {
   /** Sweeps at once, and then every sweep interval. */
@@ -35,6 +37,8 @@ export interface ProcessingManager {
   /** True while another process would be sooner to take what comes now. */
   isBusy(): boolean
   status(): Omit<ProcessStatus, 'listening'>
+  /** Interrupts what is worked on, and gives it back. */
+  interrupt(concerns: (item: WorkItem) => boolean): void
   /** Begins no further step, lets running actions finish within the grace period, then interrupts the rest. */
   stop(): Promise<void>
 }
@@ -53,6 +57,7 @@ export interface ManagerDependencies {
   readonly audit: Audit
   readonly log: Log
   readonly random: () => number
+  readonly findPause: (item: WorkItem) => Pause | null
   /** There is work that this process lets go of; it may lie anywhere in the queue. */
   readonly tellOthers: () => void
 }
@@ -91,14 +96,15 @@ export function createProcessingManager(deps: ManagerDependencies): ProcessingMa
   }
 
   function take(claimed: Claimed, askedAt: number): void {
-    const { id, concurrencyKey } = claimed.snapshot.item
+    const { item } = claimed.snapshot
+    const { id } = item
     const { epoch } = claimed
     if (held.markAgain(id)) {
       // The lease of that work ran out without this process knowing yet. The new one is given back until it has ended.
-      void outcomes.release({ id, epoch, toTheBack: false }).catch(() => {})
+      void outcomes.release({ id, epoch, dueInMs: null }).catch(() => {})
       return
     }
-    held.add(id, concurrencyKey)
+    held.add(item)
     void work(claimed, leases.hold(id, epoch, askedAt))
   }
 
@@ -141,6 +147,7 @@ export function createProcessingManager(deps: ManagerDependencies): ProcessingMa
       held: held.size - workers.pending,
       draining: !running,
     }),
+    interrupt: (concerns) => leases.lose(held.idsOf(concerns)),
     async stop() {
       running = false
       timers.clearAll()

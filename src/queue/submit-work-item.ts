@@ -13,6 +13,7 @@ import { isDatabaseTrouble } from '../lib/connection-error.ts'
 import { WorkQueueError } from '../lib/errors.ts'
 import { createGrouper } from '../lib/grouper.ts'
 import type { AnyItemType, Identity } from './item-type.ts'
+import type { OpenItems } from './open-items.ts'
 import type { ProcessingManager, Reservation } from './processing-manager.ts'
 import { createCreateWorkItems, type NewWorkItem } from './sql/create-work-items.ts'
 import type { ItemTypes } from './sql/detail-sql.ts'
@@ -30,6 +31,7 @@ export interface SubmitDependencies {
   readonly itemTypes: ItemTypes
   readonly manager: Pick<ProcessingManager, 'reserve' | 'notify' | 'isBusy'>
   readonly hints: WakeHints
+  readonly openItems: OpenItems
   readonly leaseMs: number
 }
 
@@ -41,7 +43,7 @@ export interface Submitter {
 
 /**
  * Accepts an inspected submission. Returns after the commit, with the item's worker woken.
- * @throws WorkQueueError `owned_by_another_caller`, `busy`.
+ * @throws WorkQueueError `owned_by_another_caller`, `too_many_open_items`, `busy`.
  */
 export type SubmitWorkItem = (type: AnyItemType, submission: unknown, submitter: Submitter) => Promise<SubmissionResult>
 
@@ -56,7 +58,8 @@ interface Creation {
   readonly reservation: Reservation | null
 }
 
-export function createSubmitWorkItem({ db, itemTypes, manager, hints, leaseMs }: SubmitDependencies): SubmitWorkItem {
+export function createSubmitWorkItem(dependencies: SubmitDependencies): SubmitWorkItem {
+  const { db, itemTypes, manager, hints, openItems, leaseMs } = dependencies
   const createAll = createCreateWorkItems(db, itemTypes)
   const replaceDetail = createReplaceDetail(itemTypes)
   const creations = createGrouper<Creation, WorkItem | null>({
@@ -88,12 +91,7 @@ export function createSubmitWorkItem({ db, itemTypes, manager, hints, leaseMs }:
     if (manager.isBusy()) hints.send()
   }
 
-  async function insert(
-    type: AnyItemType,
-    identity: Identity,
-    detail: string,
-    caller: string,
-  ): Promise<WorkItem | null> {
+  async function insert({ type, identity, detail, submitter }: Offer): Promise<WorkItem | null> {
     const concurrencyKey = identity.concurrencyKey ?? null
     const reservation = manager.reserve(concurrencyKey)
     const item: NewWorkItem = {
@@ -102,7 +100,7 @@ export function createSubmitWorkItem({ db, itemTypes, manager, hints, leaseMs }:
       dedupKey: identity.dedupKey,
       contentHash: identity.contentHash,
       concurrencyKey,
-      callerIdentity: caller,
+      callerIdentity: submitter.name,
       detail,
       claimed: reservation !== null,
     }
@@ -115,33 +113,26 @@ export function createSubmitWorkItem({ db, itemTypes, manager, hints, leaseMs }:
     }
   }
 
-  /** null: there is no live item of this identity any more. */
-  function update(
-    type: AnyItemType,
-    { dedupKey, contentHash }: Identity,
-    detail: string,
-    submitter: Submitter,
-  ): Promise<SubmissionResult | null> {
-    return db.transaction().execute(async (tx) => {
-      const live = await findLiveWorkItem(tx, dedupKey)
-      if (live === null) return null
-      if (await isUnchanged(tx, type, live, contentHash)) return { outcome: 'unchanged', item: live }
-      if (isForeign(live, submitter)) throw ownedByAnother(live)
-      const item = await wakeByCaller(tx, live.id, [live.phase], { hash: contentHash, caller: submitter.name })
-      if (item === null) throw new Error(`work item ${live.id} changed although it was locked`)
-      await replaceDetail(tx, item.id, type.name, detail)
-      await requireDimensions(tx, item.id, item.revision, type.onSubmission.needed, type.onSubmission.cleared)
-      return { outcome: live.phase === 'failed' ? 'retried' : 'updated', item }
-    })
+  return async (type, submission, submitter) => {
+    const offer: Offer = {
+      ...{ type, submitter, identity: type.identify(submission) },
+      detail: JSON.stringify(type.details.fromSubmission(submission)),
+    }
+    const owner = { caller: submitter.name, concurrencyKey: offer.identity.concurrencyKey ?? null }
+    return openItems.within(
+      owner,
+      (excess) => upsert(offer, excess),
+      ({ outcome }) => outcome === 'created',
+    )
   }
 
-  return async (type, submission, submitter) => {
-    const identity = type.identify(submission)
-    const detail = JSON.stringify(type.details.fromSubmission(submission))
+  /** `excess`: why no new item may be made. */
+  async function upsert(offer: Offer, excess: WorkQueueError | null): Promise<SubmissionResult> {
     for (let round = 1; round <= MAX_ROUNDS; round += 1) {
-      const item = await insert(type, identity, detail, submitter.name)
+      const item = excess === null ? await insert(offer) : null
       if (item !== null) return { outcome: 'created', item }
-      const updated = await update(type, identity, detail, submitter)
+      const updated = await update(db, replaceDetail, offer)
+      if (updated === null && excess !== null) throw excess
       if (updated === null) continue
       if (updated.outcome !== 'unchanged') wake(updated.item.id)
       return updated
@@ -151,6 +142,32 @@ export function createSubmitWorkItem({ db, itemTypes, manager, hints, leaseMs }:
       retryAfterMs: 1_000,
     })
   }
+}
+
+interface Offer {
+  readonly type: AnyItemType
+  readonly identity: Identity
+  readonly detail: string
+  readonly submitter: Submitter
+}
+
+/** null: there is no live item of this identity any more. */
+function update(
+  db: Database,
+  replaceDetail: ReturnType<typeof createReplaceDetail>,
+  { type, identity: { dedupKey, contentHash }, detail, submitter }: Offer,
+): Promise<SubmissionResult | null> {
+  return db.transaction().execute(async (tx) => {
+    const live = await findLiveWorkItem(tx, dedupKey)
+    if (live === null) return null
+    if (await isUnchanged(tx, type, live, contentHash)) return { outcome: 'unchanged', item: live }
+    if (isForeign(live, submitter)) throw ownedByAnother(live)
+    const item = await wakeByCaller(tx, live.id, [live.phase], { hash: contentHash, caller: submitter.name })
+    if (item === null) throw new Error(`work item ${live.id} changed although it was locked`)
+    await replaceDetail(tx, item.id, type.name, detail)
+    await requireDimensions(tx, item.id, item.revision, type.onSubmission.needed, type.onSubmission.cleared)
+    return { outcome: live.phase === 'failed' ? 'retried' : 'updated', item }
+  })
 }
 
 /** Two callers who may both write to a branch must not undo each other's work by accident (decision 0084). */

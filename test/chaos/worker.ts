@@ -72,5 +72,5 @@ process.once('SIGTERM', () => void terminate())
 // A parent that died must not leave its workers behind.
 process.once('disconnect', () => process.exit(1))
 process.on('message', (message) => void answer(message))
-if (options.works) start()
+if (options.works) await start()
 send({ id: 0, value: 'ready' })

@@ -48,8 +48,17 @@ export const ROLES: Readonly<Record<Role, (context: ActorContext) => Promise<voi
   sweeper: sweepOnce,
   async caller({ db, name, afterEvent, record }) {
     const itemTypes = TYPES[afterEvent]
-    const manager = { ...NOBODY, start() {}, notifyAny() {}, stop: async () => {}, reserve: () => null, status: idle }
-    const queue = createWorkQueue({ db, itemTypes, audit: { record }, manager, hints: NO_HINTS, leaseMs: LEASE_MS })
+    const manager = { ...NOBODY, reserve: () => null }
+    const parts = {
+      db,
+      itemTypes,
+      audit: { record },
+      manager,
+      hints: NO_HINTS,
+      findPause: () => null,
+      openItems: UNLIMITED,
+    }
+    const queue = createWorkQueue({ ...parts, leaseMs: LEASE_MS })
     await queue.retry(ITEM, name)
   },
 }
@@ -72,6 +81,7 @@ async function work({ db, afterEvent, record }: ActorContext, claimed: readonly 
     log: silentLog,
     random: () => 0.5,
     inWorker: <T>(run: () => Promise<T>) => run(),
+    findPause: () => null,
     isStopping: () => false,
   }
   for (const observation of claimed) {
@@ -83,8 +93,8 @@ async function work({ db, afterEvent, record }: ActorContext, claimed: readonly 
 
 const NEVER = new AbortController().signal
 const NOBODY = { notify() {}, isBusy: () => false }
+const UNLIMITED = { within: <T>(_owner: unknown, make: (excess: null) => Promise<T>) => make(null) }
 const NO_HINTS = { ride: () => false, send() {}, sendReleased() {}, async stop() {} }
-const idle = () => ({ workers: 1, running: 0, held: 0, draining: false })
 
 const TYPES: Readonly<Record<AfterEvent, ReadonlyMap<string, AnyItemType>>> = {
   rests: registry(typeThat('rests')),

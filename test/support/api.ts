@@ -10,6 +10,7 @@ import { authConfigSchema } from '../../src/auth/config.ts'
 import { newToken } from '../../src/auth/token.ts'
 import { submitAnswerSchema } from '../../src/contract/work-item.ts'
 import { silentLog } from '../../src/lib/log.ts'
+import { FakePauseAdmin } from './fake-pause-admin.ts'
 import { FakeQueue } from './fake-queue.ts'
 import { FakeQueueAdmin } from './fake-queue-admin.ts'
 
@@ -25,6 +26,7 @@ export async function startTestApi(changes: Partial<ApiDependencies> = {}) {
     team: newToken(),
     operator: newToken(),
     noteOperator: newToken(),
+    teamOperator: newToken(),
     expired: newToken(),
   }
   const config = authConfigSchema.parse({
@@ -41,6 +43,12 @@ export async function startTestApi(changes: Partial<ApiDependencies> = {}) {
       },
       { name: 'operator', token_sha256: tokens.operator.sha256, permissions: ['admin'] },
       {
+        name: 'teamOperator',
+        token_sha256: tokens.teamOperator.sha256,
+        permissions: ['admin'],
+        projects: ['team'],
+      },
+      {
         name: 'noteOperator',
         token_sha256: tokens.noteOperator.sha256,
         permissions: ['admin'],
@@ -56,11 +64,13 @@ export async function startTestApi(changes: Partial<ApiDependencies> = {}) {
   })
   const queue = new FakeQueue()
   const admin = new FakeQueueAdmin(queue)
+  const pauses = new FakePauseAdmin()
   const entries: AuditEntry[] = []
   const authenticator = createAuthenticator(config)
   const app = await createApi({
     queue,
     admin,
+    pauses,
     authenticator,
     audit: { record: (entry) => void entries.push(entry) },
     log: silentLog,
@@ -84,7 +94,7 @@ export async function startTestApi(changes: Partial<ApiDependencies> = {}) {
   async function submitted(note: object = aNote): Promise<string> {
     return submitAnswerSchema.parse((await post('/work-items', note)).json()).work_item.id
   }
-  return { app, queue, admin, authenticator, entries, tokens, bearer, post, get, submitted }
+  return { app, queue, admin, pauses, authenticator, entries, tokens, bearer, post, get, submitted }
 }
 
 export type Caller = keyof TestApi['tokens']

@@ -109,6 +109,7 @@ export async function createMrWorld({ files, project = {} }: MrWorldOptions = {}
         outcomes: createOutcomes(database.db, itemTypes),
         read: createReadObservations(database.db, itemTypes),
         inWorker: (run) => run(),
+        findPause: () => null,
         isStopping: () => false,
       },
       leases.hold(id, claimed.epoch, performance.now()),

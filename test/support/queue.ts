@@ -4,6 +4,7 @@ import { silentLog } from '../../src/lib/log.ts'
 import { type QueueConfig, queueConfigSchema } from '../../src/queue/config.ts'
 import { createQueue } from '../../src/queue/create-queue.ts'
 import type { AnyItemType } from '../../src/queue/item-type.ts'
+import type { PauseAdmin } from '../../src/queue/pause-admin.ts'
 import type { ProcessingManager } from '../../src/queue/processing-manager.ts'
 import type { QueueAdmin } from '../../src/queue/queue-admin.ts'
 import type { WorkQueue } from '../../src/queue/work-queue.ts'
@@ -13,9 +14,10 @@ export interface TestQueue {
   readonly queue: WorkQueue
   readonly manager: ProcessingManager
   readonly admin: QueueAdmin
+  readonly pauses: PauseAdmin
   readonly audit: RecordedAudit
   /** With wake-ups from other processes and housekeeping; `manager.start()` is without. */
-  start(): void
+  start(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -30,7 +32,7 @@ export function createTestQueue(
   listenUrl: string | null = null,
 ): TestQueue {
   const audit = createRecordedAudit()
-  const { work, manager, admin, start, stop } = createQueue({
+  const { work, manager, admin, pauses, start, stop } = createQueue({
     db,
     itemTypes: new Map(types.map((type) => [type.name, type])),
     audit,
@@ -39,5 +41,5 @@ export function createTestQueue(
     random: () => 0.5,
     listenUrl,
   })
-  return { queue: work, manager, admin, audit, start, stop }
+  return { queue: work, manager, admin, pauses, audit, start, stop }
 }

@@ -7,6 +7,7 @@ import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fasti
 import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { ZodType } from 'zod'
 import { PROBLEM_MEDIA_TYPE, problemSchema } from '../../contract/problem.ts'
+import type { PauseAdmin } from '../../queue/pause-admin.ts'
 import type { QueueAdmin } from '../../queue/queue-admin.ts'
 import type { WorkQueue } from '../../queue/work-queue.ts'
 import type { Access } from '../access.ts'
@@ -21,6 +22,7 @@ export interface RouteDependencies {
 
 export interface AdminRouteDependencies extends RouteDependencies {
   readonly admin: QueueAdmin
+  readonly pauses: PauseAdmin
 }
 
 /** For `schema.response`: one kind of answer that is no problem. */
@@ -36,7 +38,7 @@ interface Answer<S extends ZodType> {
 /** Any operation under /api that needs a token may answer with these. */
 const ALWAYS = [
   ...(['invalid_request', 'unauthenticated', 'permission_denied'] as const),
-  ...(['identity_provider_unavailable', 'database_unavailable'] as const),
+  ...(['too_many_requests', 'identity_provider_unavailable', 'database_unavailable'] as const),
 ]
 
 /** For `schema.response`: what an operation behind a token may be refused with, besides what all of them may. */

@@ -34,7 +34,8 @@ export function registerSubmitWorkItem(app: Api, { queue, access }: RouteDepende
         201: answer(submitAnswerSchema, 'A new work item: `created`.'),
         ...problemResponses(
           ...(['malformed_json', 'invalid_utf8', 'payload_too_large', 'unsupported_media_type'] as const),
-          ...(['submission_rejected', 'item_type_not_handled', 'owned_by_another_caller', 'busy'] as const),
+          ...(['submission_rejected', 'item_type_not_handled', 'owned_by_another_caller'] as const),
+          ...(['too_many_open_items', 'busy'] as const),
         ),
       },
     },

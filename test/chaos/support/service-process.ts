@@ -59,7 +59,7 @@ export function createServiceFleet({ directory, databaseUrl, side, queue, change
     const config: ConfigInput = {
       handled_types: ['mr'],
       database: { url: url.href },
-      server: { port: 0 },
+      server: { port: 0, rate_limits: { per_caller: null } },
       log_level: 'info',
       auth: { rules: [{ name: 'chaos', token_sha256: sha256, permissions: ['read', 'submit'] }] },
       webhook: { secret: WEBHOOK_SECRET },

@@ -1,0 +1,66 @@
+/** The statements over pauses (decision 0085). There are few of them, and the whole list is read every second. */
+import { sql } from 'kysely'
+import { v7 as uuidv7 } from 'uuid'
+import type { Database } from '../../db/database.ts'
+import type { Pause, PauseScope } from '../pause.ts'
+
+/** Oldest first. */
+export async function readPauses(db: Database): Promise<readonly Pause[]> {
+  const rows = await db.selectFrom('pauses').selectAll().orderBy('id').execute()
+  return rows.map((row) => ({
+    id: row.id,
+    itemType: row.item_type,
+    concurrencyKey: row.concurrency_key,
+    callerIdentity: row.caller_identity,
+    reason: row.reason,
+    createdBy: row.created_by,
+    createdAt: row.created_at,
+  }))
+}
+
+/** False: there was one of this scope, and its reason is the new one. */
+export async function storePause(
+  db: Database,
+  { itemType, concurrencyKey, callerIdentity }: PauseScope,
+  { reason, by }: { readonly reason: string; readonly by: string },
+): Promise<{ readonly id: string; readonly isNew: boolean }> {
+  const id = uuidv7()
+  const row = await db
+    .insertInto('pauses')
+    .values({
+      id,
+      item_type: itemType,
+      concurrency_key: concurrencyKey,
+      caller_identity: callerIdentity,
+      reason,
+      created_by: by,
+    })
+    .onConflict((conflict) => conflict.constraint('one_pause_a_scope').doUpdateSet({ reason, created_by: by }))
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return { id: row.id, isNew: row.id === id }
+}
+
+/**
+ * Ends a pause, and makes what it held due at once. Items that wait after a failure keep waiting. False: there is no such
+ * pause.
+ */
+export async function endPause(db: Database, pause: Pause): Promise<boolean> {
+  const { rows } = await sql`
+    with ended as (
+      delete from pauses where id = ${pause.id} returning *
+    ),
+    woken as (
+      update work_items item
+      set due_at = now()
+      from ended
+      where item.actionable
+        and item.due_at > now()
+        and (item.retry_at is null or item.retry_at <= now())
+        and (ended.item_type is null or ended.item_type = item.item_type)
+        and (ended.caller_identity is null or ended.caller_identity = item.caller_identity)
+        and (ended.concurrency_key is null or lower(ended.concurrency_key) = lower(item.concurrency_key))
+    )
+    select 1 from ended`.execute(db)
+  return rows.length > 0
+}
