@@ -1,7 +1,7 @@
 /**
  * The one place that knows everyone: it puts the rooms together with ordinary functions, starts them in the order in which
- * they depend on each other, and stops them in the order of decision 0036: no new requests, then no new work, then the
- * database.
+ * they depend on each other, and stops them in the order of decision 0036: no new requests, no new events, then no new work,
+ * then the database.
  */
 import manifest from '../../package.json' with { type: 'json' }
 import { createApi } from '../api/server.ts'
@@ -9,9 +9,11 @@ import type { AuditEntry } from '../audit/entry.ts'
 import { createLogAudit } from '../audit/log-sink.ts'
 import { createAuthenticator } from '../auth/authenticator.ts'
 import { type Database, pingDatabase } from '../db/database.ts'
+import { createSqsConsumer, type SqsConnection } from '../events/sqs-consumer.ts'
 import { gitlabToken } from '../gitlab/config.ts'
 import { createGitLab } from '../gitlab/create-gitlab.ts'
 import { createItemTypes } from '../item-types/index.ts'
+import { createEventCounts } from '../lib/event-counts.ts'
 import type { Log } from '../lib/log.ts'
 import { createQueue } from '../queue/create-queue.ts'
 import type { AnyItemType } from '../queue/item-type.ts'
@@ -31,19 +33,26 @@ export interface ServiceOptions {
   readonly log: Log
   /** Hears every audit entry after the log has. */
   readonly onAudit?: (entry: AuditEntry) => void
+  /** How to reach a queue of events that runs here; otherwise the environment says it. */
+  readonly sqs?: { readonly connection: SqsConnection }
 }
 
 /** @throws WorkQueueError with a sentence for people when a part cannot start; what had started is stopped again. */
-export async function startService(config: Config, { log, onAudit }: ServiceOptions): Promise<Service> {
+export async function startService(config: Config, { log, onAudit, sqs }: ServiceOptions): Promise<Service> {
   const database = await openProgramDatabase(config.database, log)
   const { db } = database
   const audit = createLogAudit(log, onAudit)
   const itemTypes = selectItemTypes(config, db, log)
   const authenticator = createAuthenticator(config.auth, { log })
+  const counts = createEventCounts()
   const queue = createQueue({
-    ...{ db, itemTypes, audit, log, config: config.queue, random: Math.random },
+    ...{ db, itemTypes, audit, log, config: config.queue, random: Math.random, counts },
     listenUrl: database.wakeUrl,
   })
+  const consumer =
+    config.events === undefined
+      ? null
+      : createSqsConsumer({ queue: queue.work, config: config.events, counts, log, ...sqs })
   const api = await createApi({
     queue: queue.work,
     admin: queue.admin,
@@ -60,12 +69,14 @@ export async function startService(config: Config, { log, onAudit }: ServiceOpti
   })
   authenticator.start()
   queue.start()
+  consumer?.start()
   log.info({ url, database: database.description, handled_types: [...itemTypes.keys()] }, 'the service is up')
 
   let stopping: Promise<void> | null = null
   const stop = async () => {
-    log.info({}, 'stopping: no new requests, then running actions finish, then the database')
+    log.info({}, 'stopping: no new requests and events, then running actions finish, then the database')
     await api.close()
+    await consumer?.stop()
     authenticator.stop()
     await queue.stop()
     await database.close()

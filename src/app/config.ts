@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises'
 import { parseDocument } from 'yaml'
 import { z } from 'zod'
 import { authConfigSchema } from '../auth/config.ts'
-import { webhookConfigSchema } from '../events/config.ts'
+import { eventsConfigSchema, webhookConfigSchema } from '../events/config.ts'
 import { gitlabConfigSchema } from '../gitlab/config.ts'
 import { mrConfigSchema } from '../item-types/mr/config.ts'
 import { messageOf, WorkQueueError } from '../lib/errors.ts'
@@ -47,6 +47,8 @@ const configSchema = z
     log_level: z.enum(LOG_LEVELS).default('info'),
     auth: authConfigSchema,
     webhook: webhookConfigSchema.optional(),
+    /** Without it no queue of events is read. */
+    events: eventsConfigSchema.optional(),
     queue: queueConfigSchema.prefault({}),
     gitlab: gitlabConfigSchema.optional(),
     mr: mrConfigSchema.optional(),
@@ -75,6 +77,7 @@ const ENVIRONMENT = {
   DATABASE_URL: ['database', 'url'],
   WORKQUEUE_SERVICE_GITLAB_TOKEN: ['gitlab', 'token'],
   WORKQUEUE_SERVICE_WEBHOOK_SECRET: ['webhook', 'secret'],
+  WORKQUEUE_SERVICE_EVENTS_QUEUE_URL: ['events', 'queue_url'],
   WORKQUEUE_SERVICE_LOG_LEVEL: ['log_level'],
 } as const satisfies Record<string, readonly string[]>
 

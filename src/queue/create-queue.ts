@@ -2,6 +2,7 @@
 import type { Audit } from '../audit/entry.ts'
 import type { Database } from '../db/database.ts'
 import { createWakeChannel } from '../db/wake-channel.ts'
+import { createEventCounts, type EventCounts } from '../lib/event-counts.ts'
 import type { Log } from '../lib/log.ts'
 import type { QueueConfig } from './config.ts'
 import { createWorkQueue } from './create-work-queue.ts'
@@ -32,12 +33,14 @@ export interface QueueDependencies {
   readonly random: () => number
   /** Where to listen for wake-ups, PostgreSQL itself; null = neither listen nor tell others, the sweep finds everything. */
   readonly listenUrl: string | null
+  /** What became of events; also of those that never reach the queue, where somebody else counts them. */
+  readonly counts?: EventCounts
 }
 
 export function createQueue(dependencies: QueueDependencies): Queue {
-  const { db, itemTypes, config, audit, log, random, listenUrl } = dependencies
+  const { db, itemTypes, config, audit, log, random, listenUrl, counts = createEventCounts() } = dependencies
   const hints = createWakeHints({ notify: (anywhere) => notifyWake(db, anywhere), log, enabled: listenUrl !== null })
-  const manager = createProcessingManager({ ...dependencies, tellOthers: hints.sendReleased })
+  const manager = createProcessingManager({ ...dependencies, counts, tellOthers: hints.sendReleased })
   const channel =
     listenUrl === null
       ? null
@@ -56,7 +59,7 @@ export function createQueue(dependencies: QueueDependencies): Queue {
     return channel.state() === 'listening' ? 'on' : 'lost'
   }
   return {
-    work: createWorkQueue({ db, itemTypes, audit, manager, hints, leaseMs: config.lease }),
+    work: createWorkQueue({ db, itemTypes, audit, manager, hints, leaseMs: config.lease, counts }),
     admin: createQueueAdmin({
       db,
       itemTypes,

@@ -8,6 +8,7 @@ import PQueue from 'p-queue'
 import type { Audit } from '../audit/entry.ts'
 import type { Database } from '../db/database.ts'
 import { messageOf } from '../lib/errors.ts'
+import type { EventCounts } from '../lib/event-counts.ts'
 import type { Log } from '../lib/log.ts'
 import { type Claimer, createClaimer } from './claimer.ts'
 import type { QueueConfig } from './config.ts'
@@ -55,6 +56,7 @@ export interface ManagerDependencies {
   readonly random: () => number
   /** There is work that this process lets go of; it may lie anywhere in the queue. */
   readonly tellOthers: () => void
+  readonly counts: EventCounts
 }
 
 /** How long interrupted actions may take to notice. */
