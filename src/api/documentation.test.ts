@@ -57,6 +57,7 @@ describe('the documentation', () => {
       ...{
         log: { debug() {}, info() {}, warn() {}, error() {} },
         webhook: null,
+        counts: api.counts,
         ready: async () => ({}),
         version: '<i>',
       },

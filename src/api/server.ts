@@ -10,6 +10,7 @@ import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-
 import type { Audit } from '../audit/entry.ts'
 import type { Authenticator } from '../auth/authenticator.ts'
 import { WorkQueueError } from '../lib/errors.ts'
+import type { EventCounts } from '../lib/event-counts.ts'
 import type { Log } from '../lib/log.ts'
 import type { QueueAdmin } from '../queue/queue-admin.ts'
 import type { WorkQueue } from '../queue/work-queue.ts'
@@ -20,7 +21,7 @@ import { shortened } from './problem.ts'
 import { registerCancelWorkItem } from './routes/cancel-work-item.ts'
 import { registerDocumentation } from './routes/documentation.ts'
 import { registerGetWorkItem } from './routes/get-work-item.ts'
-import { registerGitLabWebhook } from './routes/gitlab-webhook.ts'
+import { registerGitLabWebhook, type WebhookLimits } from './routes/gitlab-webhook.ts'
 import { registerHealth } from './routes/health.ts'
 import { registerInspectSubmission } from './routes/inspect-submission.ts'
 import { registerListDeadEvents } from './routes/list-dead-events.ts'
@@ -40,6 +41,9 @@ export interface ApiDependencies {
   readonly log: Log
   /** null = the service takes no webhooks. */
   readonly webhook: { readonly secret: string } | null
+  readonly webhookLimits?: WebhookLimits
+  /** What becomes of events. */
+  readonly counts: EventCounts
   /** By dependency: `ok`, or one short sentence about what is wrong that everybody may read: no address in it. */
   readonly ready: () => Promise<Readonly<Record<string, 'ok' | string>>>
   readonly version: string
@@ -62,7 +66,7 @@ const BODY_LIMIT_BYTES = 64 * 1024
 /** Ready for `inject` and `listen`. `close()` waits for requests that are being served. */
 export async function createApi(dependencies: ApiDependencies): Promise<Api> {
   const { queue, admin, authenticator, audit, log, webhook, ready, version, now = () => new Date() } = dependencies
-  const { closeGraceMs = CLOSE_GRACE_MS } = dependencies
+  const { closeGraceMs = CLOSE_GRACE_MS, webhookLimits, counts } = dependencies
   const app: Api = fastify({
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
@@ -103,9 +107,11 @@ export async function createApi(dependencies: ApiDependencies): Promise<Api> {
   await describeApi(app, version)
   const access = createAccess({ authenticator, audit })
   const routes = { queue, admin, access }
-  await app.register(async (scope: Api) => registerGitLabWebhook(scope, { queue, audit, webhook, now }), {
-    prefix: '/api/v1',
-  })
+  const limits = webhookLimits === undefined ? {} : { limits: webhookLimits }
+  await app.register(
+    async (scope: Api) => registerGitLabWebhook(scope, { queue, audit, webhook, now, counts, ...limits }),
+    { prefix: '/api/v1' },
+  )
   await app.register(
     async (scope: Api) => {
       registerSubmitWorkItem(scope, routes)

@@ -60,6 +60,7 @@ export async function startService(config: Config, { log, onAudit, sqs }: Servic
     audit,
     log,
     webhook: config.webhook ?? null,
+    counts,
     ready: () => checkDatabase(db),
     version: manifest.version,
   })

@@ -9,6 +9,7 @@ import { createAuthenticator } from '../../src/auth/authenticator.ts'
 import { authConfigSchema } from '../../src/auth/config.ts'
 import { newToken } from '../../src/auth/token.ts'
 import { submitAnswerSchema } from '../../src/contract/work-item.ts'
+import { createEventCounts } from '../../src/lib/event-counts.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { FakeQueue } from './fake-queue.ts'
 import { FakeQueueAdmin } from './fake-queue-admin.ts'
@@ -49,6 +50,7 @@ export async function startTestApi(changes: Partial<ApiDependencies> = {}) {
   const queue = new FakeQueue()
   const admin = new FakeQueueAdmin(queue)
   const entries: AuditEntry[] = []
+  const counts = createEventCounts()
   const authenticator = createAuthenticator(config)
   const app = await createApi({
     queue,
@@ -57,6 +59,7 @@ export async function startTestApi(changes: Partial<ApiDependencies> = {}) {
     audit: { record: (entry) => void entries.push(entry) },
     log: silentLog,
     webhook: { secret: WEBHOOK_SECRET },
+    counts,
     ready: async () => ({ database: 'ok' }),
     version: '0.0.0-test',
     ...changes,
@@ -76,7 +79,7 @@ export async function startTestApi(changes: Partial<ApiDependencies> = {}) {
   async function submitted(note: object = aNote): Promise<string> {
     return submitAnswerSchema.parse((await post('/work-items', note)).json()).work_item.id
   }
-  return { app, queue, admin, authenticator, entries, tokens, bearer, post, get, submitted }
+  return { app, queue, admin, counts, authenticator, entries, tokens, bearer, post, get, submitted }
 }
 
 export type Caller = keyof TestApi['tokens']
