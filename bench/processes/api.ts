@@ -28,6 +28,7 @@ await serveParent(optionsSchema, async ({ url, works }) => {
     counts: createEventCounts(),
     ready: async () => ({ database: 'ok' }),
     version: '0.0.0-bench',
+    metrics: null,
   })
   const address = await api.listen({ host: '127.0.0.1', port: 0 })
   if (works) start()

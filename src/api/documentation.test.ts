@@ -60,6 +60,7 @@ describe('the documentation', () => {
         counts: api.counts,
         ready: async () => ({}),
         version: '<i>',
+        metrics: null,
       },
       admin,
       queue: Object.create(queue, { itemTypes: { value: itemTypes } }),

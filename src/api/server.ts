@@ -26,6 +26,7 @@ import { registerHealth } from './routes/health.ts'
 import { registerInspectSubmission } from './routes/inspect-submission.ts'
 import { registerListDeadEvents } from './routes/list-dead-events.ts'
 import { registerListWorkItems } from './routes/list-work-items.ts'
+import { type MetricsSource, registerMetrics } from './routes/metrics.ts'
 import { registerQueueStatus } from './routes/queue-status.ts'
 import { registerRetryWorkItem } from './routes/retry-work-item.ts'
 import { registerReviveEvents } from './routes/revive-events.ts'
@@ -47,6 +48,8 @@ export interface ApiDependencies {
   /** By dependency: `ok`, or one short sentence about what is wrong that everybody may read: no address in it. */
   readonly ready: () => Promise<Readonly<Record<string, 'ok' | string>>>
   readonly version: string
+  /** null = they are not shown. */
+  readonly metrics: MetricsSource | null
   /** The process's clock, for the age of webhook signatures. */
   readonly now?: () => Date
   /** How long a closing server waits for requests under way. */
@@ -60,13 +63,15 @@ const CONNECTIONS_CHECK_MS = 1_000
 const CLOSE_GRACE_MS = 10_000
 /** How often a closing server looks for connections that have become idle. */
 const IDLE_CHECK_MS = 50
+/** Asked every few seconds, by machines. */
+const QUIET_ROUTES = ['/healthz', '/metrics']
 /** Everything that is small; the routes that take more say so. */
 const BODY_LIMIT_BYTES = 64 * 1024
 
 /** Ready for `inject` and `listen`. `close()` waits for requests that are being served. */
 export async function createApi(dependencies: ApiDependencies): Promise<Api> {
   const { queue, admin, authenticator, audit, log, webhook, ready, version, now = () => new Date() } = dependencies
-  const { closeGraceMs = CLOSE_GRACE_MS, webhookLimits, counts } = dependencies
+  const { closeGraceMs = CLOSE_GRACE_MS, webhookLimits, counts, metrics } = dependencies
   const app: Api = fastify({
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
@@ -98,7 +103,10 @@ export async function createApi(dependencies: ApiDependencies): Promise<Api> {
   app.addHook('onResponse', async (request, reply) => {
     const { method, routeOptions, id } = request
     const facts = { request_id: id, method, route: routeOptions.url, status: reply.statusCode }
-    log[routeOptions.url === '/healthz' ? 'debug' : 'info']({ ...facts, ms: Math.round(reply.elapsedTime) }, 'request')
+    log[QUIET_ROUTES.includes(routeOptions.url ?? '') ? 'debug' : 'info'](
+      { ...facts, ms: Math.round(reply.elapsedTime) },
+      'request',
+    )
   })
 
   await app.register(fastifyHelmet, {
@@ -127,6 +135,7 @@ export async function createApi(dependencies: ApiDependencies): Promise<Api> {
     { prefix: '/api/v1' },
   )
   registerHealth(app, { ready, version, log })
+  if (metrics !== null) registerMetrics(app, metrics)
   registerDocumentation(app)
   closePromptly(app, closeGraceMs)
   await app.ready()

@@ -28,6 +28,24 @@ describe('health', () => {
   })
 })
 
+describe('metrics', () => {
+  test('are for everybody, in the format that their source says', async () => {
+    const metrics = { contentType: 'text/plain; version=0.0.4; charset=utf-8', read: async () => 'up 1\n' }
+    const open = await startTestApi({ metrics })
+    const answer = await open.app.inject('/metrics')
+    expect([answer.statusCode, answer.headers['content-type'], answer.body]).toEqual([
+      200,
+      metrics.contentType,
+      'up 1\n',
+    ])
+    await open.app.close()
+  })
+
+  test('do not exist where they are switched off', async () => {
+    expect((await api.app.inject('/metrics')).statusCode).toBe(404)
+  })
+})
+
 describe('webhooks', () => {
   const deliver = (payload: string, headers: Record<string, string> = { 'x-gitlab-token': WEBHOOK_SECRET }, to = api) =>
     to.app.inject({

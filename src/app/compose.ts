@@ -9,7 +9,7 @@ import type { AuditEntry } from '../audit/entry.ts'
 import { createLogAudit } from '../audit/log-sink.ts'
 import { createAuthenticator } from '../auth/authenticator.ts'
 import { type Database, pingDatabase } from '../db/database.ts'
-import { createSqsConsumer, type SqsConnection } from '../events/sqs-consumer.ts'
+import type { SqsConnection, SqsConsumer, SqsConsumerDependencies } from '../events/sqs-consumer.ts'
 import { gitlabToken } from '../gitlab/config.ts'
 import { createGitLab } from '../gitlab/create-gitlab.ts'
 import { createItemTypes } from '../item-types/index.ts'
@@ -19,6 +19,7 @@ import { createQueue } from '../queue/create-queue.ts'
 import type { AnyItemType } from '../queue/item-type.ts'
 import type { Config } from './config.ts'
 import { listenFailure } from './listen-failure.ts'
+import { createMetrics } from './metrics.ts'
 import { openProgramDatabase } from './open-database.ts'
 
 export interface Service {
@@ -49,10 +50,12 @@ export async function startService(config: Config, { log, onAudit, sqs }: Servic
     ...{ db, itemTypes, audit, log, config: config.queue, random: Math.random, counts },
     listenUrl: database.wakeUrl,
   })
-  const consumer =
-    config.events === undefined
-      ? null
-      : createSqsConsumer({ queue: queue.work, config: config.events, counts, log, ...sqs })
+  const consumer = await createConsumer(config, { queue: queue.work, counts, log, ...sqs })
+  const metrics = createMetrics({
+    ...{ counts, log },
+    queueStatus: () => queue.admin.status([...itemTypes.keys()]),
+    sqsStatus: () => consumer?.status() ?? null,
+  })
   const api = await createApi({
     queue: queue.work,
     admin: queue.admin,
@@ -63,6 +66,7 @@ export async function startService(config: Config, { log, onAudit, sqs }: Servic
     counts,
     ready: () => checkDatabase(db),
     version: manifest.version,
+    metrics: config.server.metrics ? metrics : null,
   })
   const url = await listen(api, config.server).catch(async (error: unknown) => {
     await database.close()
@@ -91,6 +95,16 @@ export async function startService(config: Config, { log, onAudit, sqs }: Servic
       return stopping
     },
   }
+}
+
+/** The AWS SDK takes as much memory as half of the rest: who reads no queue of events does without. */
+async function createConsumer(
+  { events }: Config,
+  dependencies: Omit<SqsConsumerDependencies, 'config'>,
+): Promise<SqsConsumer | null> {
+  if (events === undefined) return null
+  const { createSqsConsumer } = await import('../events/sqs-consumer.ts')
+  return createSqsConsumer({ ...dependencies, config: events })
 }
 
 function selectItemTypes(config: Config, db: Database, log: Log): ReadonlyMap<string, AnyItemType> {

@@ -34,6 +34,8 @@ const serverSchema = z.strictObject({
   host: z.string().min(1).default('127.0.0.1'),
   /** 0 = any free port. */
   port: z.int().min(0).max(65_535).default(8080),
+  /** Whether GET /metrics exists; whoever can connect may read it. */
+  metrics: z.boolean().default(true),
 })
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const

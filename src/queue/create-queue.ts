@@ -65,7 +65,7 @@ export function createQueue(dependencies: QueueDependencies): Queue {
       itemTypes,
       audit,
       notify: manager.notify,
-      processStatus: () => ({ ...manager.status(), listening: listening() }),
+      processStatus: () => ({ ...manager.status(), listening: listening(), events: counts.read() }),
     }),
     manager,
     start() {

@@ -35,7 +35,7 @@ export interface ProcessingManager {
   reserve(concurrencyKey: string | null): Reservation | null
   /** True while another process would be sooner to take what comes now. */
   isBusy(): boolean
-  status(): Omit<ProcessStatus, 'listening'>
+  status(): Omit<ProcessStatus, 'listening' | 'events'>
   /** Begins no further step, lets running actions finish within the grace period, then interrupts the rest. */
   stop(): Promise<void>
 }

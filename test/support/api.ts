@@ -62,6 +62,7 @@ export async function startTestApi(changes: Partial<ApiDependencies> = {}) {
     counts,
     ready: async () => ({ database: 'ok' }),
     version: '0.0.0-test',
+    metrics: null,
     ...changes,
   })
   const bearer = (name: keyof typeof tokens) => ({ authorization: `Bearer ${tokens[name].token}` })
