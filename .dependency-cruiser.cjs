@@ -30,7 +30,7 @@ const HOMES = {
   '(fastify|@fastify/[^/]+|fastify-type-provider-zod)': '^(src/api|sandbox)/',
   commander: '^src/cli/',
   'p-queue': '^src/queue/',
-  pino: '^src/app/',
+  '(pino|prom-client)': '^src/app/',
   jose: '^src/auth/',
   '@aws-sdk/client-s3': '^src/audit/',
   '(@aws-sdk/client-sqs|sqs-consumer)': '^src/events/',

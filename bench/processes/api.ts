@@ -4,6 +4,7 @@ import { createApi } from '../../src/api/server.ts'
 import { createAuthenticator } from '../../src/auth/authenticator.ts'
 import { authConfigSchema } from '../../src/auth/config.ts'
 import { newToken } from '../../src/auth/token.ts'
+import { createEventCounts } from '../../src/lib/event-counts.ts'
 import { serveParent } from '../support/process.ts'
 import { openQueue } from '../support/product.ts'
 
@@ -25,8 +26,10 @@ await serveParent(optionsSchema, async ({ url, works }) => {
     audit,
     log,
     webhook: null,
+    counts: createEventCounts(),
     ready: async () => ({ database: 'ok' }),
     version: '0.0.0-bench',
+    metrics: null,
   })
   const address = await api.listen({ host: '127.0.0.1', port: 0 })
   if (works) await start()

@@ -57,8 +57,10 @@ describe('the documentation', () => {
       ...{
         log: { debug() {}, info() {}, warn() {}, error() {} },
         webhook: null,
+        counts: api.counts,
         ready: async () => ({}),
         version: '<i>',
+        metrics: null,
       },
       admin,
       pauses,

@@ -37,6 +37,7 @@ export function queueStatusView(status: QueueStatus): QueueStatusView {
       held: process.held,
       draining: process.draining,
       listening: process.listening,
+      events: { ...process.events },
     },
   }
 }

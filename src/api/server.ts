@@ -10,6 +10,7 @@ import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-
 import type { Audit } from '../audit/entry.ts'
 import type { Authenticator } from '../auth/authenticator.ts'
 import { WorkQueueError } from '../lib/errors.ts'
+import type { EventCounts } from '../lib/event-counts.ts'
 import type { Log } from '../lib/log.ts'
 import type { PauseAdmin } from '../queue/pause-admin.ts'
 import type { QueueAdmin } from '../queue/queue-admin.ts'
@@ -22,11 +23,12 @@ import { createRateLimits, NO_RATE_LIMITS, type RateLimitSettings } from './rate
 import { registerCancelWorkItem } from './routes/cancel-work-item.ts'
 import { registerDocumentation } from './routes/documentation.ts'
 import { registerGetWorkItem } from './routes/get-work-item.ts'
-import { registerGitLabWebhook } from './routes/gitlab-webhook.ts'
+import { registerGitLabWebhook, type WebhookLimits } from './routes/gitlab-webhook.ts'
 import { registerHealth } from './routes/health.ts'
 import { registerInspectSubmission } from './routes/inspect-submission.ts'
 import { registerListDeadEvents } from './routes/list-dead-events.ts'
 import { registerListWorkItems } from './routes/list-work-items.ts'
+import { type MetricsSource, registerMetrics } from './routes/metrics.ts'
 import { registerPauses } from './routes/pauses.ts'
 import { registerQueueStatus } from './routes/queue-status.ts'
 import { registerRetryWorkItem } from './routes/retry-work-item.ts'
@@ -44,9 +46,14 @@ export interface ApiDependencies {
   readonly log: Log
   /** null = the service takes no webhooks. */
   readonly webhook: { readonly secret: string } | null
+  readonly webhookLimits?: WebhookLimits
+  /** What becomes of events. */
+  readonly counts: EventCounts
   /** By dependency: `ok`, or one short sentence about what is wrong that everybody may read: no address in it. */
   readonly ready: () => Promise<Readonly<Record<string, 'ok' | string>>>
   readonly version: string
+  /** null = they are not shown. */
+  readonly metrics: MetricsSource | null
   /** The process's clock, for the age of webhook signatures. */
   readonly now?: () => Date
   /** Absent: none. */
@@ -64,6 +71,8 @@ const CONNECTIONS_CHECK_MS = 1_000
 const CLOSE_GRACE_MS = 10_000
 /** How often a closing server looks for connections that have become idle. */
 const IDLE_CHECK_MS = 50
+/** Asked every few seconds, by machines. */
+const QUIET_ROUTES = ['/healthz', '/metrics']
 /** Everything that is small; the routes that take more say so. */
 const BODY_LIMIT_BYTES = 64 * 1024
 
@@ -71,6 +80,7 @@ const BODY_LIMIT_BYTES = 64 * 1024
 export async function createApi(dependencies: ApiDependencies): Promise<Api> {
   const { queue, admin, pauses, authenticator, audit, log, webhook, ready, version } = dependencies
   const { now = () => new Date(), trustedProxies = [], closeGraceMs = CLOSE_GRACE_MS } = dependencies
+  const { webhookLimits, counts, metrics } = dependencies
   const app: Api = fastify({
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
@@ -103,7 +113,10 @@ export async function createApi(dependencies: ApiDependencies): Promise<Api> {
   app.addHook('onResponse', async (request, reply) => {
     const { method, routeOptions, id } = request
     const facts = { request_id: id, method, route: routeOptions.url, status: reply.statusCode }
-    log[routeOptions.url === '/healthz' ? 'debug' : 'info']({ ...facts, ms: Math.round(reply.elapsedTime) }, 'request')
+    log[QUIET_ROUTES.includes(routeOptions.url ?? '') ? 'debug' : 'info'](
+      { ...facts, ms: Math.round(reply.elapsedTime) },
+      'request',
+    )
   })
 
   await app.register(fastifyHelmet, {
@@ -113,9 +126,11 @@ export async function createApi(dependencies: ApiDependencies): Promise<Api> {
   const rateLimits = await createRateLimits(app, dependencies.rateLimits ?? NO_RATE_LIMITS)
   const access = createAccess({ authenticator, audit, rateLimits, scopeOf: (item) => queue.scopeOf(item) })
   const routes = { queue, admin, pauses, access }
-  await app.register(async (scope: Api) => registerGitLabWebhook(scope, { queue, audit, webhook, now }), {
-    prefix: '/api/v1',
-  })
+  const limits = webhookLimits === undefined ? {} : { limits: webhookLimits }
+  await app.register(
+    async (scope: Api) => registerGitLabWebhook(scope, { queue, audit, webhook, now, counts, ...limits }),
+    { prefix: '/api/v1' },
+  )
   await app.register(
     async (scope: Api) => {
       registerSubmitWorkItem(scope, routes)
@@ -132,6 +147,7 @@ export async function createApi(dependencies: ApiDependencies): Promise<Api> {
     { prefix: '/api/v1' },
   )
   registerHealth(app, { ready, version, log })
+  if (metrics !== null) registerMetrics(app, metrics)
   registerDocumentation(app)
   closePromptly(app, closeGraceMs)
   await app.ready()

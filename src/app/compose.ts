@@ -1,7 +1,7 @@
 /**
  * The one place that knows everyone: it puts the rooms together with ordinary functions, starts them in the order in which
- * they depend on each other, and stops them in the order of decision 0036: no new requests, then no new work, then the
- * database.
+ * they depend on each other, and stops them in the order of decision 0036: no new requests, no new events, then no new work,
+ * then the database.
  */
 import manifest from '../../package.json' with { type: 'json' }
 import { createApi } from '../api/server.ts'
@@ -9,14 +9,17 @@ import type { AuditEntry } from '../audit/entry.ts'
 import { createLogAudit } from '../audit/log-sink.ts'
 import { createAuthenticator } from '../auth/authenticator.ts'
 import { type Database, pingDatabase } from '../db/database.ts'
+import type { SqsConnection, SqsConsumer, SqsConsumerDependencies } from '../events/sqs-consumer.ts'
 import { gitlabToken } from '../gitlab/config.ts'
 import { createGitLab } from '../gitlab/create-gitlab.ts'
 import { createItemTypes } from '../item-types/index.ts'
+import { createEventCounts } from '../lib/event-counts.ts'
 import type { Log } from '../lib/log.ts'
 import { createQueue } from '../queue/create-queue.ts'
 import type { AnyItemType } from '../queue/item-type.ts'
 import type { Config } from './config.ts'
 import { listenFailure } from './listen-failure.ts'
+import { createMetrics } from './metrics.ts'
 import { openProgramDatabase } from './open-database.ts'
 
 export interface Service {
@@ -31,18 +34,27 @@ export interface ServiceOptions {
   readonly log: Log
   /** Hears every audit entry after the log has. */
   readonly onAudit?: (entry: AuditEntry) => void
+  /** How to reach a queue of events that runs here; otherwise the environment says it. */
+  readonly sqs?: { readonly connection: SqsConnection }
 }
 
 /** @throws WorkQueueError with a sentence for people when a part cannot start; what had started is stopped again. */
-export async function startService(config: Config, { log, onAudit }: ServiceOptions): Promise<Service> {
+export async function startService(config: Config, { log, onAudit, sqs }: ServiceOptions): Promise<Service> {
   const database = await openProgramDatabase(config.database, log)
   const { db } = database
   const audit = createLogAudit(log, onAudit)
   const itemTypes = selectItemTypes(config, db, log)
   const authenticator = createAuthenticator(config.auth, { log })
+  const counts = createEventCounts()
   const queue = createQueue({
-    ...{ db, itemTypes, audit, log, config: config.queue, random: Math.random },
+    ...{ db, itemTypes, audit, log, config: config.queue, random: Math.random, counts },
     listenUrl: database.wakeUrl,
+  })
+  const consumer = await createConsumer(config, { queue: queue.work, counts, log, ...sqs })
+  const metrics = createMetrics({
+    ...{ counts, log },
+    queueStatus: () => queue.admin.status([...itemTypes.keys()]),
+    sqsStatus: () => consumer?.status() ?? null,
   })
   const api = await createApi({
     queue: queue.work,
@@ -52,10 +64,12 @@ export async function startService(config: Config, { log, onAudit }: ServiceOpti
     audit,
     log,
     webhook: config.webhook ?? null,
+    counts,
     ready: () => checkDatabase(db),
     version: manifest.version,
     rateLimits: config.server.rate_limits,
     trustedProxies: config.server.trusted_proxies,
+    metrics: config.server.metrics ? metrics : null,
   })
   const url = await listen(api, config.server).catch(async (error: unknown) => {
     await database.close()
@@ -63,8 +77,9 @@ export async function startService(config: Config, { log, onAudit }: ServiceOpti
   })
   let stopping: Promise<void> | null = null
   const stop = async () => {
-    log.info({}, 'stopping: no new requests, then running actions finish, then the database')
+    log.info({}, 'stopping: no new requests and events, then running actions finish, then the database')
     await api.close()
+    await consumer?.stop()
     authenticator.stop()
     await queue.stop()
     await database.close()
@@ -75,6 +90,7 @@ export async function startService(config: Config, { log, onAudit }: ServiceOpti
     await stop()
     throw error
   })
+  consumer?.start()
   log.info({ url, database: database.description, handled_types: [...itemTypes.keys()] }, 'the service is up')
   return {
     url,
@@ -84,6 +100,16 @@ export async function startService(config: Config, { log, onAudit }: ServiceOpti
       return stopping
     },
   }
+}
+
+/** The AWS SDK takes as much memory as half of the rest: who reads no queue of events does without. */
+async function createConsumer(
+  { events }: Config,
+  dependencies: Omit<SqsConsumerDependencies, 'config'>,
+): Promise<SqsConsumer | null> {
+  if (events === undefined) return null
+  const { createSqsConsumer } = await import('../events/sqs-consumer.ts')
+  return createSqsConsumer({ ...dependencies, config: events })
 }
 
 function selectItemTypes(config: Config, db: Database, log: Log): ReadonlyMap<string, AnyItemType> {

@@ -8,7 +8,7 @@ import { isIP } from 'node:net'
 import { parseDocument } from 'yaml'
 import { z } from 'zod'
 import { authConfigSchema } from '../auth/config.ts'
-import { webhookConfigSchema } from '../events/config.ts'
+import { eventsConfigSchema, webhookConfigSchema } from '../events/config.ts'
 import { gitlabConfigSchema } from '../gitlab/config.ts'
 import { mrConfigSchema } from '../item-types/mr/config.ts'
 import { messageOf, WorkQueueError } from '../lib/errors.ts'
@@ -48,6 +48,8 @@ const serverSchema = z.strictObject({
       refused_per_address: z.int().min(1).max(1_000_000).nullable().default(1_000),
     })
     .prefault({}),
+  /** Whether GET /metrics exists; whoever can connect may read it. */
+  metrics: z.boolean().default(true),
 })
 
 function isNetwork(text: string): boolean {
@@ -68,6 +70,8 @@ const configSchema = z
     log_level: z.enum(LOG_LEVELS).default('info'),
     auth: authConfigSchema,
     webhook: webhookConfigSchema.optional(),
+    /** Without it no queue of events is read. */
+    events: eventsConfigSchema.optional(),
     queue: queueConfigSchema.prefault({}),
     gitlab: gitlabConfigSchema.optional(),
     mr: mrConfigSchema.optional(),
@@ -96,6 +100,7 @@ const ENVIRONMENT = {
   DATABASE_URL: ['database', 'url'],
   WORKQUEUE_SERVICE_GITLAB_TOKEN: ['gitlab', 'token'],
   WORKQUEUE_SERVICE_WEBHOOK_SECRET: ['webhook', 'secret'],
+  WORKQUEUE_SERVICE_EVENTS_QUEUE_URL: ['events', 'queue_url'],
   WORKQUEUE_SERVICE_LOG_LEVEL: ['log_level'],
 } as const satisfies Record<string, readonly string[]>
 

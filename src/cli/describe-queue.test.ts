@@ -1,6 +1,7 @@
 import pc from 'picocolors'
 import { describe, expect, test } from 'vitest'
 import type { QueueStatus } from '../contract/queue.ts'
+import { createEventCounts } from '../lib/event-counts.ts'
 import { statusText } from './describe-queue.ts'
 
 const NOW = '2026-03-02T03:00:00.000Z'
@@ -48,7 +49,11 @@ function text({ total = {}, process = {}, oldest, keys = [], running = [], types
       ...item,
     })),
     oldest_due: oldest === undefined ? null : { id: ID, item_type: 'mr', since: at(oldest) },
-    process: { workers: 10, running: 0, held: 0, draining: false, listening: 'on', ...process },
+    process: {
+      ...{ workers: 10, running: 0, held: 0, draining: false, listening: 'on' },
+      events: createEventCounts().read(),
+      ...process,
+    },
   }
   return statusText(status, pc.createColors(false)).join('\n')
 }

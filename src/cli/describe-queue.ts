@@ -43,7 +43,12 @@ function facts({ now, total, oldest_due, process }: QueueStatus): string[][] {
       total.oldest_event_at === null ? '' : `the oldest waits ${since(total.oldest_event_at)}`,
     ],
     ['dead events', String(total.dead_events), ''],
+    ['received', String(process.events.received_webhook + process.events.received_sqs), fateOf(process.events)],
   ]
+}
+
+function fateOf({ unresolved, inserted, drained }: QueueStatus['process']['events']): string {
+  return `events since the start of the process that answers: ${unresolved} for nobody, ${inserted} stored, ${drained} applied`
 }
 
 function groupTable({ now, by_item_type, by_concurrency_key }: QueueStatus, { dim }: Colors): string[] {

@@ -3,6 +3,7 @@
  * in none of these shapes.
  */
 import { z } from 'zod'
+import { EVENT_STAGES } from '../lib/event-counts.ts'
 import { phaseSchema } from './work-item.ts'
 
 const time = z.iso.datetime()
@@ -41,6 +42,9 @@ const processSchema = z.object({
     .describe(
       'Whether it hears the wake-ups of other processes; without them the sweep finds the work a little later.',
     ),
+  events: z
+    .record(z.enum(EVENT_STAGES), count)
+    .describe('What became of the events that it has met since its start; one event may be for several items.'),
 })
 
 export const queueStatusSchema = z

@@ -1,6 +1,6 @@
 /**
- * When an event happened, by GitLab's clock. Bodies carry two formats, whole seconds in one of them, and each kind of
- * event keeps its time elsewhere. Where several are there the latest that GitLab itself stamped counts; a body that says
+ * When an event happened, by its sender's clock. Bodies carry two formats, whole seconds in one of them, and each kind of
+ * event keeps its time elsewhere. Where several are there the latest that the sender itself stamped counts; a body that says
  * none gets the time of its arrival. A time that is too old is harmless, one that is too new would make later events
  * look stale: so a running pipeline counts from its creation and not from now.
  */
@@ -20,10 +20,15 @@ const PLACES: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['object_attributes', 'updated_at'],
     ['object_attributes', 'created_at'],
   ],
+  pipeline_run: [
+    ['status', 'completionTime'],
+    ['status', 'startTime'],
+    ['metadata', 'creationTimestamp'],
+  ],
 }
 
-export function eventTimeOf(body: { readonly object_kind: string }, now: Date): Date {
-  const places = Object.hasOwn(PLACES, body.object_kind) ? PLACES[body.object_kind] : undefined
+export function eventTimeOf(eventType: string, body: unknown, now: Date): Date {
+  const places = Object.hasOwn(PLACES, eventType) ? PLACES[eventType] : undefined
   for (const place of places ?? []) {
     const time = parseGitLabTime(valueAt(body, place))
     if (time !== null) return time

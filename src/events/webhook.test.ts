@@ -105,7 +105,7 @@ describe('event times', () => {
   })
 
   test('are those of arrival when the body says none', () => {
-    expect(eventTimeOf({ object_kind: 'push' }, NOON)).toBe(NOON)
+    expect(eventTimeOf('push', { object_kind: 'push' }, NOON)).toBe(NOON)
   })
 })
 

@@ -7,11 +7,10 @@
  * token (`whsec_…`) means a signature over the body, anything else means the same text in X-Gitlab-Token.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
-import { z } from 'zod'
 import { WorkQueueError } from '../lib/errors.ts'
-import { MAX_JSON_DEPTH, parseJson } from '../lib/json-input.ts'
+import { parseJson } from '../lib/json-input.ts'
 import type { IncomingEvent } from '../queue/item-type.ts'
-import { eventTimeOf } from './event-time.ts'
+import { readEvent } from './read-event.ts'
 
 export type WebhookHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
 
@@ -43,26 +42,16 @@ export function isOurs(headers: WebhookHeaders, rawBody: Uint8Array, secret: str
     .includes(true)
 }
 
-const bodySchema = z.looseObject({ object_kind: z.string().regex(/^[a-z_]{1,64}$/) })
-
 /**
  * @throws WorkQueueError `malformed_json`, `invalid_utf8`, `webhook_not_understood`.
  */
 export function readWebhook(headers: WebhookHeaders, rawBody: Uint8Array, now: Date): IncomingEvent {
-  const body = storable(parseJson(rawBody), 0)
-  const reading = bodySchema.safeParse(body)
-  if (!reading.success) {
-    throw new WorkQueueError(
-      'webhook_not_understood',
-      'The delivery has no "object_kind" that names an event; send a project or group webhook of GitLab.',
-    )
-  }
-  return {
-    eventType: reading.data.object_kind,
-    eventAt: eventTimeOf(reading.data, now),
-    body,
-    sourceId: sourceIdOf(headers),
-  }
+  const event = readEvent(parseJson(rawBody), sourceIdOf(headers), now)
+  if (event !== null) return event
+  throw new WorkQueueError(
+    'webhook_not_understood',
+    'The delivery has no "object_kind" that names an event; send a project or group webhook of GitLab.',
+  )
 }
 
 /** The same for a repeated delivery, where GitLab says so. */
@@ -78,22 +67,6 @@ function sourceIdOf(headers: WebhookHeaders): string | null {
 function one(headers: WebhookHeaders, name: string): string | null {
   const value = headers[name]
   return typeof value === 'string' && value !== '' ? value : null
-}
-
-/**
- * What jsonb can keep: PostgreSQL refuses NUL and lone surrogates, and an event it refuses would come again for ever.
- * Titles and notes are people's text, so they are mended and not refused.
- */
-function storable(value: unknown, depth: number): unknown {
-  if (typeof value === 'string') return value.replaceAll('\0', '').toWellFormed()
-  if (typeof value !== 'object' || value === null) return value
-  if (depth >= MAX_JSON_DEPTH) {
-    throw new WorkQueueError('webhook_not_understood', `The delivery is nested deeper than ${MAX_JSON_DEPTH} levels.`)
-  }
-  if (Array.isArray(value)) return value.map((entry) => storable(entry, depth + 1))
-  return Object.fromEntries(
-    Object.entries(value).map(([key, entry]) => [String(storable(key, 0)), storable(entry, depth + 1)]),
-  )
 }
 
 function sha256(text: string): Buffer {

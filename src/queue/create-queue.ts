@@ -2,6 +2,7 @@
 import type { Audit } from '../audit/entry.ts'
 import type { Database } from '../db/database.ts'
 import { createWakeChannel } from '../db/wake-channel.ts'
+import { createEventCounts, type EventCounts } from '../lib/event-counts.ts'
 import type { Log } from '../lib/log.ts'
 import type { QueueConfig } from './config.ts'
 import { createWorkQueue } from './create-work-queue.ts'
@@ -36,15 +37,16 @@ export interface QueueDependencies {
   readonly random: () => number
   /** Where to listen for wake-ups, PostgreSQL itself; null = neither listen nor tell others, the sweep finds everything. */
   readonly listenUrl: string | null
+  /** What became of events; also of those that never reach the queue, where somebody else counts them. */
+  readonly counts?: EventCounts
 }
 
 export function createQueue(dependencies: QueueDependencies): Queue {
-  const { db, itemTypes, config, audit, log, random, listenUrl } = dependencies
+  const { db, itemTypes, config, audit, log, random, listenUrl, counts = createEventCounts() } = dependencies
   const hints = createWakeHints({ notify: (anywhere) => notifyWake(db, anywhere), log, enabled: listenUrl !== null })
   const pauses = createPauses(db, log, () => manager.interrupt((item) => pauses.find(item) !== null))
   const manager: ProcessingManager = createProcessingManager({
-    ...dependencies,
-    findPause: pauses.find,
+    ...{ ...dependencies, counts, findPause: pauses.find },
     tellOthers: hints.sendReleased,
   })
   const channel =
@@ -66,7 +68,7 @@ export function createQueue(dependencies: QueueDependencies): Queue {
   }
   return {
     work: createWorkQueue({
-      ...{ db, itemTypes, audit, manager, hints, findPause: pauses.find, leaseMs: config.lease },
+      ...{ db, itemTypes, audit, manager, hints, counts, findPause: pauses.find, leaseMs: config.lease },
       openItems: createOpenItems(db, config),
     }),
     admin: createQueueAdmin({
@@ -74,7 +76,7 @@ export function createQueue(dependencies: QueueDependencies): Queue {
       itemTypes,
       audit,
       notify: manager.notify,
-      processStatus: () => ({ ...manager.status(), listening: listening() }),
+      processStatus: () => ({ ...manager.status(), listening: listening(), events: counts.read() }),
     }),
     pauses: createPauseAdmin({
       ...{ db, pauses, audit },

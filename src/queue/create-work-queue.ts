@@ -5,9 +5,11 @@
 import type { Audit } from '../audit/entry.ts'
 import type { Database, Transaction } from '../db/database.ts'
 import { WorkQueueError } from '../lib/errors.ts'
+import type { EventCounts } from '../lib/event-counts.ts'
 import { type Finding, MAX_FINDINGS } from '../lib/finding.ts'
 import { readShape } from '../lib/read-shape.ts'
-import type { AnyItemType, IncomingEvent } from './item-type.ts'
+import { createIngestEvents } from './ingest-events.ts'
+import type { AnyItemType } from './item-type.ts'
 import type { OpenItems } from './open-items.ts'
 import type { Pause } from './pause.ts'
 import { presentItem } from './present-item.ts'
@@ -19,7 +21,6 @@ import { readWorkItem } from './sql/read-work-item.ts'
 import { requireDimensions } from './sql/require-dimensions.ts'
 import { isUniqueViolation } from './sql/unique-violation.ts'
 import { wakeByCaller } from './sql/wake-by-caller.ts'
-import { createStorePendingEvents } from './store-pending-events.ts'
 import { createSubmitWorkItem, type Submitter } from './submit-work-item.ts'
 import type { WakeHints } from './wake-hints.ts'
 import type { Phase, WorkItem } from './work-item.ts'
@@ -36,12 +37,12 @@ export interface WorkQueueDependencies {
   readonly openItems: OpenItems
   readonly findPause: (item: WorkItem) => Pause | null
   readonly leaseMs: number
+  readonly counts: EventCounts
 }
 
 export function createWorkQueue(dependencies: WorkQueueDependencies): WorkQueue {
   const { db, itemTypes, audit, manager, hints, findPause } = dependencies
   const submitWorkItem = createSubmitWorkItem(dependencies)
-  const storePendingEvents = createStorePendingEvents(dependencies)
   const readObservations = createReadObservations(db, itemTypes)
 
   async function getItem(id: string): Promise<WorkItem> {
@@ -112,12 +113,7 @@ export function createWorkQueue(dependencies: WorkQueueDependencies): WorkQueue 
     list: (filter) => listPage(dependencies, readObservations, filter),
     retry: (id, caller) => changeByCaller(id, caller, RETRY),
     cancel: (id, caller) => changeByCaller(id, caller, CANCEL),
-    async ingest(event: IncomingEvent) {
-      const ids: string[] = []
-      for (const type of itemTypes.values()) ids.push(...(await type.events.resolve(db, event)))
-      await storePendingEvents(ids, event)
-      return ids
-    },
+    ...createIngestEvents(dependencies),
   }
 }
 

@@ -9,6 +9,7 @@ import type { Audit } from '../audit/entry.ts'
 import type { Database } from '../db/database.ts'
 import { isDatabaseTrouble } from '../lib/connection-error.ts'
 import { messageOf } from '../lib/errors.ts'
+import type { EventCounts } from '../lib/event-counts.ts'
 import type { Log } from '../lib/log.ts'
 import { recordPhaseChange } from './audit-phase-change.ts'
 import type { AnyItemType, EventResult, PendingEvent, Snapshot } from './item-type.ts'
@@ -25,6 +26,7 @@ export interface EventDependencies {
   readonly outcomes: Outcomes
   readonly audit: Audit
   readonly log: Log
+  readonly counts: EventCounts
 }
 
 /** `ended`: the event has ended the item, and the lease is given back. `next`: the item as it is now; null = read it again. */
@@ -50,7 +52,7 @@ export async function handleEvent(
 }
 
 async function apply(
-  { outcomes, audit }: EventDependencies,
+  { outcomes, audit, counts }: EventDependencies,
   lease: Lease,
   { snapshot, events, moreEvents, unreadable }: Observation,
   event: PendingEvent,
@@ -71,6 +73,8 @@ async function apply(
     dimensions,
   })
   if (recorded === null) throw new LeaseLost(item.id)
+  counts.add('drained')
+  if (recorded.stale) counts.add('stale')
   audit.record({
     event_type: 'event',
     work_item_id: item.id,
@@ -91,7 +95,7 @@ async function apply(
 }
 
 async function countFailure(
-  { db, audit, log }: EventDependencies,
+  { db, audit, log, counts }: EventDependencies,
   lease: Lease,
   { item }: Snapshot<unknown>,
   event: PendingEvent,
@@ -99,6 +103,7 @@ async function countFailure(
 ): Promise<void> {
   const dead = await failPendingEvent(db, lease, event.id, message, MAX_EVENT_ATTEMPTS)
   if (dead === null) throw new LeaseLost(item.id)
+  counts.add(dead ? 'dead' : 'failed')
   log.warn({ work_item_id: item.id, event_id: event.id, error: message, dead }, 'an event could not be handled')
   if (!dead) return
   audit.record({

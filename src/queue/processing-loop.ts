@@ -4,6 +4,7 @@
  * read or written. Decisions 0029, 0044, 0049, 0059.
  */
 import type { Database } from '../db/database.ts'
+import type { EventCounts } from '../lib/event-counts.ts'
 import { handleEvent } from './handle-event.ts'
 import type { AnyItemType, Snapshot } from './item-type.ts'
 import { type Lease, LeaseLost } from './lease.ts'
@@ -28,6 +29,7 @@ export interface LoopDependencies extends ActionDependencies {
   readonly findPause: (item: WorkItem) => Pause | null
   /** True once the process is stopping: no further step is begun. */
   readonly isStopping: () => boolean
+  readonly counts: EventCounts
 }
 
 export interface LoopResult {

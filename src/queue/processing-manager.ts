@@ -8,6 +8,7 @@ import PQueue from 'p-queue'
 import type { Audit } from '../audit/entry.ts'
 import type { Database } from '../db/database.ts'
 import { messageOf } from '../lib/errors.ts'
+import type { EventCounts } from '../lib/event-counts.ts'
 import type { Log } from '../lib/log.ts'
 import { type Claimer, createClaimer } from './claimer.ts'
 import type { QueueConfig } from './config.ts'
@@ -36,7 +37,7 @@ export interface ProcessingManager {
   reserve(concurrencyKey: string | null): Reservation | null
   /** True while another process would be sooner to take what comes now. */
   isBusy(): boolean
-  status(): Omit<ProcessStatus, 'listening'>
+  status(): Omit<ProcessStatus, 'listening' | 'events'>
   /** Interrupts what is worked on, and gives it back. */
   interrupt(concerns: (item: WorkItem) => boolean): void
   /** Begins no further step, lets running actions finish within the grace period, then interrupts the rest. */
@@ -60,6 +61,7 @@ export interface ManagerDependencies {
   readonly findPause: (item: WorkItem) => Pause | null
   /** There is work that this process lets go of; it may lie anywhere in the queue. */
   readonly tellOthers: () => void
+  readonly counts: EventCounts
 }
 
 /** How long interrupted actions may take to notice. */

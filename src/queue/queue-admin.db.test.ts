@@ -6,6 +6,7 @@ import { createTestDatabase, type TestDatabase } from '../../test/support/databa
 import { createErrandQueues, errand, event as eventAbout } from '../../test/support/errand-queues.ts'
 import { createErrandType, runAndWait } from '../../test/support/errand-type.ts'
 import { createRecordedAudit } from '../../test/support/recorded-audit.ts'
+import { createEventCounts } from '../lib/event-counts.ts'
 import { createQueueAdmin, type ProcessStatus } from './queue-admin.ts'
 
 let database: TestDatabase
@@ -16,7 +17,10 @@ afterEach(() => sql`delete from work_items`.execute(database.db))
 afterAll(() => database.drop())
 
 const TYPES = ['errand', 'note']
-const HERE: ProcessStatus = { workers: 3, running: 1, held: 2, draining: false, listening: 'off' }
+const HERE: ProcessStatus = {
+  ...{ workers: 3, running: 1, held: 2, draining: false, listening: 'off' },
+  events: createEventCounts().read(),
+}
 
 function createAdmin() {
   const audit = createRecordedAudit()

@@ -7,6 +7,7 @@
 import type { Audit } from '../audit/entry.ts'
 import type { Database } from '../db/database.ts'
 import { WorkQueueError } from '../lib/errors.ts'
+import type { EventStage } from '../lib/event-counts.ts'
 import {
   type DeadEvent,
   type DeadEventFilter,
@@ -32,6 +33,8 @@ export interface ProcessStatus {
   readonly draining: boolean
   /** Whether it hears the wake-ups of other processes: not asked to; yes; it should, but lost the connection. */
   readonly listening: 'off' | 'on' | 'lost'
+  /** What became of the events that it has met since its start. */
+  readonly events: Readonly<Record<EventStage, number>>
 }
 
 export interface QueueStatus extends QueueNumbers {

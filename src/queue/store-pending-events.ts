@@ -5,6 +5,7 @@
 
 import type { Database } from '../db/database.ts'
 import { isDatabaseTrouble } from '../lib/connection-error.ts'
+import type { EventCounts, EventStage } from '../lib/event-counts.ts'
 import { createGrouper } from '../lib/grouper.ts'
 import type { IncomingEvent } from './item-type.ts'
 import type { ProcessingManager } from './processing-manager.ts'
@@ -14,15 +15,21 @@ import type { WakeHints } from './wake-hints.ts'
 const MOST_IN_A_GROUP = 500
 const HEAVIEST_GROUP = 8_000_000
 
+export interface StoreDependencies {
+  readonly db: Database
+  readonly manager: Pick<ProcessingManager, 'notify' | 'isBusy'>
+  readonly hints: WakeHints
+  readonly counts: EventCounts
+}
+
+const COUNTED_AS: Readonly<Record<Storing, EventStage>> = { stored: 'inserted', known: 'known', refused: 'refused' }
+
 export function createStorePendingEvents({
   db,
   manager,
   hints,
-}: {
-  readonly db: Database
-  readonly manager: Pick<ProcessingManager, 'notify' | 'isBusy'>
-  readonly hints: WakeHints
-}): (workItemIds: readonly string[], event: IncomingEvent) => Promise<void> {
+  counts,
+}: StoreDependencies): (workItemIds: readonly string[], event: IncomingEvent) => Promise<void> {
   const store = createStoreEvents(db)
   const groups = createGrouper<NewEvent & { readonly weight: number }, Storing>({
     run: (events) => store(events, 'skip'),
@@ -39,6 +46,7 @@ export function createStorePendingEvents({
         const stored = await groups.run({ workItemId, event, weight })
         // Refused: its row may only have been locked. Alone, the statement waits for it.
         const final = stored === 'refused' ? (await store([{ workItemId, event }], 'wait'))[0] : stored
+        counts.add(COUNTED_AS[final ?? 'refused'])
         if (final !== 'stored') return
         manager.notify(workItemId)
         if (manager.isBusy()) hints.send()

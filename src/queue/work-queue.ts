@@ -91,6 +91,8 @@ export interface WorkQueue {
   cancel(id: string, caller: string): Promise<WorkItem>
   /** Stores an event for every item it concerns and wakes them. Returns their ids; none = nobody's. */
   ingest(event: IncomingEvent): Promise<readonly string[]>
+  /** The same for several at once, which share their commit. Each has its own outcome, in their order; never rejects. */
+  ingestAll(events: readonly IncomingEvent[]): Promise<readonly PromiseSettledResult<readonly string[]>[]>
 }
 
 export class SubmissionRejected extends WorkQueueError {

@@ -5,6 +5,7 @@
  */
 import type { AuditEntry } from '../../src/audit/entry.ts'
 import type { Database } from '../../src/db/database.ts'
+import { createEventCounts } from '../../src/lib/event-counts.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { queueConfigSchema } from '../../src/queue/config.ts'
 import { createWorkQueue } from '../../src/queue/create-work-queue.ts'
@@ -37,7 +38,7 @@ export interface ActorContext {
 
 export const ROLES: Readonly<Record<Role, (context: ActorContext) => Promise<void>>> = {
   async inserter({ db, name }) {
-    const store = createStorePendingEvents({ db, manager: NOBODY, hints: NO_HINTS })
+    const store = createStorePendingEvents({ db, manager: NOBODY, hints: NO_HINTS, counts })
     await store([ITEM], { eventType: name, eventAt: new Date(0), sourceId: name, body: { name } })
   },
   async worker(context) {
@@ -50,13 +51,8 @@ export const ROLES: Readonly<Record<Role, (context: ActorContext) => Promise<voi
     const itemTypes = TYPES[afterEvent]
     const manager = { ...NOBODY, reserve: () => null }
     const parts = {
-      db,
-      itemTypes,
-      audit: { record },
-      manager,
-      hints: NO_HINTS,
-      findPause: () => null,
-      openItems: UNLIMITED,
+      ...{ db, itemTypes, audit: { record }, manager, hints: NO_HINTS, counts },
+      ...{ findPause: () => null, openItems: UNLIMITED },
     }
     const queue = createWorkQueue({ ...parts, leaseMs: LEASE_MS })
     await queue.retry(ITEM, name)
@@ -83,6 +79,7 @@ async function work({ db, afterEvent, record }: ActorContext, claimed: readonly 
     inWorker: <T>(run: () => Promise<T>) => run(),
     findPause: () => null,
     isStopping: () => false,
+    counts,
   }
   for (const observation of claimed) {
     // A lease that never notices its end: the worst of zombies, which only the epoch can stop.
@@ -91,6 +88,7 @@ async function work({ db, afterEvent, record }: ActorContext, claimed: readonly 
   }
 }
 
+const counts = createEventCounts()
 const NEVER = new AbortController().signal
 const NOBODY = { notify() {}, isBusy: () => false }
 const UNLIMITED = { within: <T>(_owner: unknown, make: (excess: null) => Promise<T>) => make(null) }

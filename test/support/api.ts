@@ -9,6 +9,7 @@ import { createAuthenticator } from '../../src/auth/authenticator.ts'
 import { authConfigSchema } from '../../src/auth/config.ts'
 import { newToken } from '../../src/auth/token.ts'
 import { submitAnswerSchema } from '../../src/contract/work-item.ts'
+import { createEventCounts } from '../../src/lib/event-counts.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { FakePauseAdmin } from './fake-pause-admin.ts'
 import { FakeQueue } from './fake-queue.ts'
@@ -66,6 +67,7 @@ export async function startTestApi(changes: Partial<ApiDependencies> = {}) {
   const admin = new FakeQueueAdmin(queue)
   const pauses = new FakePauseAdmin()
   const entries: AuditEntry[] = []
+  const counts = createEventCounts()
   const authenticator = createAuthenticator(config)
   const app = await createApi({
     queue,
@@ -75,8 +77,10 @@ export async function startTestApi(changes: Partial<ApiDependencies> = {}) {
     audit: { record: (entry) => void entries.push(entry) },
     log: silentLog,
     webhook: { secret: WEBHOOK_SECRET },
+    counts,
     ready: async () => ({ database: 'ok' }),
     version: '0.0.0-test',
+    metrics: null,
     ...changes,
   })
   const bearer = (name: keyof typeof tokens) => ({ authorization: `Bearer ${tokens[name].token}` })
@@ -94,7 +98,7 @@ export async function startTestApi(changes: Partial<ApiDependencies> = {}) {
   async function submitted(note: object = aNote): Promise<string> {
     return submitAnswerSchema.parse((await post('/work-items', note)).json()).work_item.id
   }
-  return { app, queue, admin, pauses, authenticator, entries, tokens, bearer, post, get, submitted }
+  return { app, queue, admin, pauses, counts, authenticator, entries, tokens, bearer, post, get, submitted }
 }
 
 export type Caller = keyof TestApi['tokens']

@@ -3,6 +3,7 @@
  * keeps the promises that callers can see (only the asked types, paging, refusals by code).
  */
 import { WorkQueueError } from '../../src/lib/errors.ts'
+import { createEventCounts } from '../../src/lib/event-counts.ts'
 import type { QueueAdmin, QueueStatus } from '../../src/queue/queue-admin.ts'
 import type { DeadEvent, DeadEventFilter } from '../../src/queue/sql/dead-events.ts'
 import type { FakeQueue } from './fake-queue.ts'
@@ -33,7 +34,10 @@ export class FakeQueueAdmin implements QueueAdmin {
     byKey: [],
     running: [],
     oldestDue: null,
-    process: { workers: 10, running: 0, held: 0, draining: false, listening: 'on' },
+    process: {
+      ...{ workers: 10, running: 0, held: 0, draining: false, listening: 'on' },
+      events: createEventCounts().read(),
+    },
   }
   #dead: DeadEvent[] = []
   /** Every accepted revival, with the caller's name. */

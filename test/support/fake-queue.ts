@@ -159,6 +159,10 @@ export class FakeQueue implements WorkQueue {
     return [...this.#items.values()].filter(({ phase }) => phase === 'active').map(({ id }) => id)
   }
 
+  ingestAll(events: readonly IncomingEvent[]): Promise<readonly PromiseSettledResult<readonly string[]>[]> {
+    return Promise.allSettled(events.map((event) => this.ingest(event)))
+  }
+
   #maybeFail(): void {
     if (this.#failure === null) return
     const { error } = this.#failure

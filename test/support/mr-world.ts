@@ -10,6 +10,7 @@ import type { GitLab } from '../../src/gitlab/port.ts'
 import { mrConfigSchema } from '../../src/item-types/mr/config.ts'
 import type { MrDetail } from '../../src/item-types/mr/detail.ts'
 import { createMrItemType } from '../../src/item-types/mr/index.ts'
+import { createEventCounts } from '../../src/lib/event-counts.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { queueConfigSchema } from '../../src/queue/config.ts'
 import { createQueue } from '../../src/queue/create-queue.ts'
@@ -91,7 +92,8 @@ export async function createMrWorld({ files, project = {} }: MrWorldOptions = {}
   const itemTypes = new Map<string, AnyItemType>([['mr', type]])
   const audit = createRecordedAudit()
   const config = queueConfigSchema.parse({ lease: '5m' })
-  const parts = { db: database.db, itemTypes, config, audit, log: silentLog, random: () => 0.5 }
+  const counts = createEventCounts()
+  const parts = { db: database.db, itemTypes, config, audit, log: silentLog, random: () => 0.5, counts }
   const { work: queue } = createQueue({ ...parts, listenUrl: null })
   const leases = createLeaseKeeper({
     extend: async (held) => held.map(() => 'extended'),

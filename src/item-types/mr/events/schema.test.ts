@@ -24,8 +24,14 @@ describe('readPointers', () => {
     [
       'build',
       'its pipeline and branch',
-      { project_id: 42, pipeline_id: 5, ref: 'bot/x' },
+      { project_id: 42, pipeline_id: 5, ref: 'bot/x', build_status: 'failed' },
       { projectId: 42, pipelineId: 5, sourceBranch: 'bot/x' },
+    ],
+    [
+      'build',
+      'the merge request that its pipeline is for',
+      { project_id: 42, pipeline_id: 5, ref: 'refs/merge-requests/7/merge', build_status: 'success' },
+      { projectId: 42, pipelineId: 5, mrIid: 7 },
     ],
     [
       'push',
@@ -44,7 +50,8 @@ describe('readPointers', () => {
     ['a pushed tag', 'push', { project_id: 42, ref: 'refs/tags/v1' }],
     ['an unknown kind', 'wiki_page', { project }],
     ['a kind that JavaScript knows', 'constructor', { project }],
-    ['a number that is text', 'build', { project_id: '42', pipeline_id: 5, ref: 'x' }],
+    ['a number that is text', 'build', { project_id: '42', pipeline_id: 5, ref: 'x', build_status: 'failed' }],
+    ['a job that has not ended', 'build', { project_id: 42, pipeline_id: 5, ref: 'x', build_status: 'running' }],
     ['no body', 'push', null],
   ])('finds nothing in %s', (_title, eventType, body) => {
     expect(readPointers(eventType, body)).toBeNull()

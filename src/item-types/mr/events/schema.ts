@@ -19,6 +19,10 @@ export interface Pointers {
 }
 
 const BRANCH_REF = 'refs/heads/'
+/** What a pipeline of a merge request runs on. */
+const MERGE_REQUEST_REF = /^refs\/merge-requests\/([1-9]\d{0,14})\/(?:head|merge|train)$/
+/** Jobs that have ended; the many events before that tell nothing that their pipeline does not. */
+const ENDED_JOBS = ['success', 'failed', 'canceled', 'skipped']
 
 const bodySchemas = {
   merge_request: z
@@ -38,14 +42,19 @@ const bodySchemas = {
       ...fromMergeRequest(project.id, merge_request),
       projectId: project.id,
       pipelineId: id,
-      sourceBranch: ref,
+      ...fromRef(ref),
     })),
   build: z
-    .looseObject({ project_id: z.int().positive(), pipeline_id: z.int().positive(), ref: z.string() })
+    .looseObject({
+      project_id: z.int().positive(),
+      pipeline_id: z.int().positive(),
+      ref: z.string(),
+      build_status: z.enum(ENDED_JOBS),
+    })
     .transform(({ project_id, pipeline_id, ref }) => ({
       projectId: project_id,
       pipelineId: pipeline_id,
-      sourceBranch: ref,
+      ...fromRef(ref),
     })),
   note: z
     .looseObject({ project: projectSchema, merge_request: mergeRequestSchema })
@@ -64,6 +73,12 @@ export function readPointers(eventType: string, body: unknown): Pointers | null 
   if (!Object.hasOwn(bodySchemas, eventType)) return null
   const result = bodySchemas[eventType as keyof typeof bodySchemas].safeParse(body)
   return result.success ? result.data : null
+}
+
+/** A job of a merge request's pipeline names no branch, and its pipeline may not be known to the service yet. */
+function fromRef(ref: string): { readonly mrIid: number } | { readonly sourceBranch: string } {
+  const mrIid = MERGE_REQUEST_REF.exec(ref)?.[1]
+  return mrIid === undefined ? { sourceBranch: ref } : { mrIid: Number(mrIid) }
 }
 
 /** A merge request from a fork shares the iid's project but never is the service's. */
