@@ -199,7 +199,11 @@ describe('a merge takes proof', () => {
 
   describe('of the pipelines that it has started', () => {
     const bridge = (given: Partial<GitLabBridge> & { readonly child?: string | null } = {}): GitLabBridge => ({
+      id: 20,
       name: 'deploy',
+      stage: 'deploy',
+      failureReason: null,
+      webUrl: '',
       status: 'success',
       allowFailure: false,
       downstream: given.child === null ? null : pipelineOf({ id: 12, sha: OTHER, status: given.child ?? 'success' }),

@@ -30,12 +30,14 @@ export interface Look {
   readonly answers: Answers
 }
 
+type ChildPipeline = Pick<GitLabBridge, 'name' | 'status' | 'allowFailure' | 'downstream'>
+
 /** What was asked beyond the merge request itself; absent: not asked. */
 export interface Answers {
   /** Parents of the commit of a merged-results pipeline. */
   readonly merged_result?: readonly string[]
   /** What the head pipeline has started elsewhere, at any depth. */
-  readonly children?: readonly GitLabBridge[]
+  readonly children?: readonly ChildPipeline[]
   /** Whoever of those who may agree has agreed to this commit; null: nobody. */
   readonly review?: string | null
 }
@@ -150,7 +152,7 @@ function judgeStatus({ policy, answers }: Look, { status }: GitLabPipeline): Ver
 }
 
 /** One that was never started, because it was skipped or waits for a person, was not needed for the parent's success. */
-function judgeChildren(bridges: readonly GitLabBridge[]): Verdict | null {
+function judgeChildren(bridges: readonly ChildPipeline[]): Verdict | null {
   for (const { name, status, allowFailure, downstream } of bridges) {
     if (allowFailure || (downstream === null && ['skipped', 'manual'].includes(status))) continue
     // Green, but nothing came of it yet.
