@@ -92,12 +92,19 @@ export interface Blocker {
   readonly since: Date | null
   /** Who can clear it: `the service`, `a reviewer`, `CI`, … */
   readonly clearedBy: string
+  /** What it is about: the jobs that failed. Absent: nothing that has an address of its own. */
+  readonly links?: readonly Link[]
+}
+
+export interface Link {
+  readonly name: string
+  readonly url: string
 }
 
 export interface Presentation {
   /** One line: what this item is about. */
   readonly summary: string
-  readonly links: readonly { readonly name: string; readonly url: string }[]
+  readonly links: readonly Link[]
   readonly blockers: readonly Blocker[]
   /** The detail for lists and pages, snake_case, without file contents. */
   readonly detail: Readonly<Record<string, unknown>>
