@@ -14,6 +14,7 @@ create table mr_ci_failures (
   job_name        text         not null,
   stage           text         not null,
   failure_reason  text         not null,
+  web_url         text         not null,
   -- Null: no matcher knew it.
   matcher         text,
   action          text,

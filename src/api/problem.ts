@@ -56,6 +56,11 @@ export const PROBLEMS = {
     title: 'No such dead event',
     help: 'It was revived, went with its work item, or never was; the list of dead events has those that are left.',
   },
+  job_not_found: {
+    status: 404,
+    title: 'No such job',
+    help: 'Take the address of a job from the browser; its project has to be in the configuration of the service.',
+  },
   webhook_not_configured: {
     status: 404,
     title: 'Webhooks are off',

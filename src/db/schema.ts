@@ -38,6 +38,7 @@ export interface MrCiFailures {
   run: number;
   seen_at: Generated<Timestamp>;
   stage: string;
+  web_url: string;
 }
 
 export interface MrDetails {

@@ -12,6 +12,7 @@ import type { Log } from '../lib/log.ts'
 import type { DetailTable } from './detail-table.ts'
 import type { Dimension, DimensionDeclaration } from './dimension.ts'
 import type { Draft } from './draft.ts'
+import type { Herder } from './herder.ts'
 import type { Phase, WorkItem } from './work-item.ts'
 
 /** Everything known about an item at one instant of the database's clock. */
@@ -168,6 +169,9 @@ export interface ItemType<Submission, Detail> {
     /** Read-only and pure over its arguments. */
     handle(event: PendingEvent, snapshot: Snapshot<Detail>): EventResult
   }
+
+  /** What it can tell about failed CI jobs; absent: it has nothing to do with CI. */
+  readonly herder?: Herder
 
   /** Pure: how the item presents itself, and what it waits for. */
   present(snapshot: Snapshot<Detail>): Presentation

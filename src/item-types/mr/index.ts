@@ -17,6 +17,7 @@ import { createEnsureMr } from './executors/ensure-mr.ts'
 import { createPostDashboardLink } from './executors/post-dashboard-link.ts'
 import { createReconcileMr } from './executors/reconcile-mr.ts'
 import { createRetryCi } from './executors/retry-ci.ts'
+import { createHerder } from './herder/create-herder.ts'
 import { contentHashOf, dedupKeyOf } from './identity.ts'
 import { createInspector } from './inspection/inspector.ts'
 import { present } from './present.ts'
@@ -62,6 +63,7 @@ export function createMrItemType({ db, gitlab, config }: MrDependencies): ItemTy
       retry_ci: createRetryCi(services),
     },
     events: { resolve: resolveItems, handle: handleEvent },
+    herder: createHerder({ db, gitlab, config }),
     present,
   }
 }

@@ -63,6 +63,7 @@ export interface FailureRecord {
   readonly name: string
   readonly stage: string
   readonly failureReason: string
+  readonly webUrl: string
   readonly run: number
   readonly matcher: Matcher | null
   readonly decision: string
@@ -77,11 +78,12 @@ export async function recordFailures(
   rememberMs: number,
 ): Promise<void> {
   const { projectId, project, pipelineId } = place
-  const rows = failures.map(({ jobId, name, stage, failureReason, run, matcher, decision }) => ({
+  const rows = failures.map(({ jobId, name, stage, failureReason, webUrl, run, matcher, decision }) => ({
     job_id: jobId,
     job_name: name,
     stage,
     failure_reason: failureReason,
+    web_url: webUrl,
     matcher: matcher?.name ?? null,
     action: matcher?.action ?? null,
     run,
@@ -101,11 +103,14 @@ export async function recordFailures(
         and mr_ci_failures.outcome is null
     )
     insert into mr_ci_failures as known (
-      project_id, project, pipeline_id, job_id, job_name, stage, failure_reason, matcher, action, run, decision
+      project_id, project, pipeline_id, job_id, job_name, stage, failure_reason, web_url, matcher, action,
+      run, decision
     )
-    select ${projectId}, ${project}, ${pipelineId}, job_id, job_name, stage, failure_reason, matcher, action, run, decision
+    select ${projectId}, ${project}, ${pipelineId}, job_id, job_name, stage, failure_reason, web_url, matcher, action,
+      run, decision
     from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as found (
-      job_id bigint, job_name text, stage text, failure_reason text, matcher text, action text, run integer, decision text
+      job_id bigint, job_name text, stage text, failure_reason text, web_url text, matcher text, action text,
+      run integer, decision text
     )
     on conflict (project_id, job_id) do update
     set matcher = excluded.matcher,
@@ -154,13 +159,132 @@ export async function releaseRetries(db: Database, projectId: number, jobIds: re
     where project_id = ${projectId} and job_id = any(${jobIds.map(String)}::bigint[])`.execute(db)
 }
 
-/** The pipeline has become green: everything that was run again in it has succeeded. */
+/** The pipeline has become green: whatever had failed in it was run again, by whomever, and has succeeded. */
 export async function recordGreen(db: Database, projectId: number, pipelineId: number): Promise<void> {
   await sql`
     update mr_ci_failures
     set outcome = 'success'
     where project_id = ${projectId}
       and pipeline_id = ${pipelineId}
-      and retried_at is not null
       and outcome is null`.execute(db)
+}
+
+export interface MatcherCounts {
+  readonly matcher: string
+  readonly failures: number
+  readonly retries: number
+  readonly succeeded: number
+  readonly failed_again: number
+  readonly unknown: number
+}
+
+export async function countByMatcher(db: Database, since: Date): Promise<readonly MatcherCounts[]> {
+  const { rows } = await sql<MatcherCounts>`
+    select
+      matcher,
+      count(*)::integer as failures,
+      count(retried_at)::integer as retries,
+      (count(*) filter (where retried_at is not null and outcome = 'success'))::integer as succeeded,
+      (count(*) filter (where retried_at is not null and outcome = 'failed'))::integer as failed_again,
+      (count(*) filter (where retried_at is not null and coalesce(outcome, 'canceled') = 'canceled'))::integer as unknown
+    from mr_ci_failures
+    where seen_at >= ${since} and matcher is not null
+    group by matcher
+    order by failures desc, matcher`.execute(db)
+  return rows
+}
+
+interface JobCounts {
+  readonly project: string
+  readonly job: string
+  readonly failures: number
+  readonly retries: number
+  readonly pipelines_retried: number
+  readonly pipelines_recovered: number
+  readonly pipelines_of_project: number
+  readonly last_seen_at: Date
+}
+
+/** Jobs that were run again, those that need it in most of the pipelines of their project first. */
+export async function countByJob(db: Database, since: Date, limit: number): Promise<readonly JobCounts[]> {
+  const { rows } = await sql<JobCounts>`
+    with pipelines as (
+      select project_id, pipeline_id
+      from mr_ci_failures
+      where seen_at >= ${since}
+      union
+      select project_id, head_pipeline_id
+      from mr_details
+      join work_items on work_items.id = mr_details.work_item_id
+      where work_items.updated_at >= ${since}
+        and head_pipeline_id is not null
+        and project_id in (select project_id from mr_ci_failures where retried_at >= ${since})
+    ), jobs as (
+      select
+        project_id,
+        max(project) as project,
+        job_name as job,
+        count(*)::integer as failures,
+        count(retried_at)::integer as retries,
+        (count(distinct pipeline_id) filter (where retried_at is not null))::integer as pipelines_retried,
+        (count(distinct pipeline_id) filter (where retried_at is not null and outcome = 'success'))::integer
+          as pipelines_recovered,
+        max(seen_at) as last_seen_at
+      from mr_ci_failures
+      where seen_at >= ${since}
+      group by project_id, job_name
+      having count(retried_at) > 0
+    )
+    select
+      jobs.project, job, failures, retries, pipelines_retried, pipelines_recovered, last_seen_at,
+      (select count(*)::integer from pipelines where pipelines.project_id = jobs.project_id) as pipelines_of_project
+    from jobs
+    order by pipelines_retried desc, retries desc, project, job
+    limit ${limit}`.execute(db)
+  return rows
+}
+
+interface UnknownCounts {
+  readonly project: string
+  readonly job: string
+  readonly stage: string
+  readonly failure_reason: string
+  readonly failures: number
+  readonly pipelines: number
+  readonly recovered: number
+  readonly last_seen_at: Date
+  readonly last_job_url: string
+}
+
+/** What no matcher knew, most frequent first. */
+export async function countUnknown(db: Database, since: Date, limit: number): Promise<readonly UnknownCounts[]> {
+  const { rows } = await sql<UnknownCounts>`
+    select
+      max(project) as project,
+      job_name as job,
+      stage,
+      failure_reason,
+      count(*)::integer as failures,
+      count(distinct pipeline_id)::integer as pipelines,
+      (count(*) filter (where outcome = 'success'))::integer as recovered,
+      max(seen_at) as last_seen_at,
+      (array_agg(web_url order by seen_at desc))[1] as last_job_url
+    from mr_ci_failures
+    where seen_at >= ${since} and matcher is null
+    group by project_id, job_name, stage, failure_reason
+    order by failures desc, last_seen_at desc
+    limit ${limit}`.execute(db)
+  return rows
+}
+
+/** All failures, and those that a matcher knew. */
+export async function countFailures(
+  db: Database,
+  since: Date,
+): Promise<{ readonly failures: number; readonly known: number }> {
+  const { rows } = await sql<{ failures: number; known: number }>`
+    select count(*)::integer as failures, count(matcher)::integer as known
+    from mr_ci_failures
+    where seen_at >= ${since}`.execute(db)
+  return rows[0] ?? { failures: 0, known: 0 }
 }
