@@ -25,7 +25,7 @@ const MAY_IMPORT = {
 const HOMES = {
   pg: '^src/db/',
   // The `sql` tag is how statements are written, so the two places where SQL lives have it too.
-  kysely: '^src/(db/|queue/sql/|item-types/[^/]+/store\\.ts$)',
+  kysely: '^src/(db/|queue/sql/|item-types/.+/store\\.ts$)',
   '@gitbeaker/[^/]+': '^src/gitlab/',
   '(fastify|@fastify/[^/]+|fastify-type-provider-zod)': '^(src/api|sandbox)/',
   commander: '^src/cli/',

@@ -191,6 +191,8 @@ export interface Trigger {
   readonly project: string | null
   /** How the one job of that pipeline ends. */
   readonly ends: 'success' | 'failed' | 'running'
+  /** How each attempt of that job ends, instead; null or left out: as `ends` says. */
+  readonly outcomes?: readonly JobOutcome[] | null
   readonly seconds: number
   /** `depend`: the bridge takes over that pipeline's status. Else it is green once that pipeline is there. */
   readonly strategy: 'depend' | null

@@ -2,6 +2,7 @@
  * The list of everything that was really changed, in order: what a test asks for when it must know that something was done
  * exactly once, whatever the clients were answered. It starts empty with the process, and nothing is ever left out.
  */
+import { branchOf, kindOf, pipelineOf } from './ci/jobs.ts'
 import type { SandboxContext } from './context.ts'
 import { ZERO_SHA } from './git/repository.ts'
 
@@ -9,8 +10,8 @@ export interface Write {
   /** The sandbox's clock, ISO 8601. */
   readonly at: string
   /**
-   * `push` (also by a merge into its target), `delete_branch`, `note`, `edit_note`, and what happens to merge requests in
-   * GitLab's words: `open`, `update`, `close`, `reopen`, `merge`, `approved`, `approval`, …
+   * `push` (also by a merge into its target), `delete_branch`, `note`, `edit_note`, `retry_job`, and what happens to merge
+   * requests in GitLab's words: `open`, `update`, `close`, `reopen`, `merge`, `approved`, `approval`, …
    */
   readonly kind: string
   /** Full path of the project. */
@@ -62,6 +63,21 @@ export function recordWrites(context: SandboxContext): FindWrites {
     const kind = edited ? 'edit_note' : 'note'
     const branch = mergeRequest?.sourceBranch ?? null
     add({ kind, branch, mergeRequestIid: mergeRequest?.iid ?? null, sha: null }, projectId, authorId)
+  })
+
+  const retried = new Set<number>()
+  signals.on('job', ({ job }) => {
+    const isNew = job.attempt > 1 && job.status === 'created' && !retried.has(job.id)
+    if (!isNew || kindOf(job) === 'external') return
+    retried.add(job.id)
+    const pipeline = pipelineOf(context, job)
+    const { projectId, userId } = job
+    const mergeRequestIid = pipeline.mergeRequestIid
+    add(
+      { kind: 'retry_job', branch: branchOf(context, pipeline), mergeRequestIid, sha: pipeline.sha },
+      projectId,
+      userId,
+    )
   })
 
   return (filter = {}) => {

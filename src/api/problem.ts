@@ -61,6 +61,11 @@ export const PROBLEMS = {
     title: 'No such pause',
     help: 'It has ended, or never was; the list of pauses has those that hold.',
   },
+  job_not_found: {
+    status: 404,
+    title: 'No such job',
+    help: 'Take the address of a job from the browser; its project has to be in the configuration of the service.',
+  },
   webhook_not_configured: {
     status: 404,
     title: 'Webhooks are off',

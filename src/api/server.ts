@@ -25,6 +25,7 @@ import { registerDocumentation } from './routes/documentation.ts'
 import { registerGetWorkItem } from './routes/get-work-item.ts'
 import { registerGitLabWebhook, type WebhookLimits } from './routes/gitlab-webhook.ts'
 import { registerHealth } from './routes/health.ts'
+import { registerHerder } from './routes/herder.ts'
 import { registerInspectSubmission } from './routes/inspect-submission.ts'
 import { registerListDeadEvents } from './routes/list-dead-events.ts'
 import { registerListWorkItems } from './routes/list-work-items.ts'
@@ -143,6 +144,7 @@ export async function createApi(dependencies: ApiDependencies): Promise<Api> {
       registerListDeadEvents(scope, routes)
       registerReviveEvents(scope, routes)
       registerPauses(scope, routes)
+      registerHerder(scope, routes)
     },
     { prefix: '/api/v1' },
   )

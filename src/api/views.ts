@@ -31,11 +31,12 @@ export function listedView(item: WorkItem, { summary, links, blockers, detail }:
     ...coreView(item),
     summary,
     links: [...links],
-    blockers: blockers.map(({ code, message, since, clearedBy }) => ({
+    blockers: blockers.map(({ code, message, since, clearedBy, links: about = [] }) => ({
       code,
       message,
       since: since?.toISOString() ?? null,
       cleared_by: clearedBy,
+      links: [...about],
     })),
     detail: { ...detail },
   }

@@ -29,7 +29,8 @@ export const DURATION_KEYS: ReadonlySet<string> = new Set([
     'lease',
   ],
   ...['max_lifetime', 'max_open_for', 'open_for', 'pipeline_poll', 'reconcile_interval', 'retention', 'shutdown_grace'],
-  ...['inspection_budget', 'sweep_interval', 'timeout', 'transient_budget', 'visibility_timeout'],
+  ...['delay', 'inspection_budget', 'max_delay', 'remember', 'sweep_interval', 'timeout', 'transient_budget'],
+  ...['visibility_timeout', 'window'],
 ])
 
 /** As they are written in a configuration, so that what is printed is one. */

@@ -33,6 +33,7 @@ const blocker = (code: string, message: string, since: string | null = null) => 
   message,
   since,
   cleared_by: 'CI',
+  links: [],
 })
 
 test('says an error once, whether it ended the item or is tried again', () => {

@@ -73,7 +73,10 @@ export function fullText(item: WorkItemView, colors: Colors): string[] {
   const lines = [colors.bold(printable(item.summary)), '']
   lines.push(...table(facts, (cell, column) => (column === 0 ? colors.dim(cell) : cell)))
   if (item.blockers.length > 0) lines.push('', colors.bold(item.phase === 'failed' ? 'Failed because' : 'Waits for'))
-  for (const blocker of item.blockers) lines.push(`  ${blockerText(blocker, colors.dim)}`)
+  for (const blocker of item.blockers) {
+    lines.push(`  ${blockerText(blocker, colors.dim)}`)
+    for (const { name, url } of blocker.links) lines.push(`    ${printable(name)}: ${printable(url)}`)
+  }
   // Nobody acts on what is over, whatever was still needed then.
   if (item.phase === 'active' && item.dimensions.length > 0) {
     lines.push('', colors.bold('Dimensions'))

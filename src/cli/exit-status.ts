@@ -68,6 +68,7 @@ const ENDING_BY_CODE: Readonly<Record<string, Ending>> = {
   work_item_not_found: 'not_found',
   dead_event_not_found: 'not_found',
   pause_not_found: 'not_found',
+  job_not_found: 'not_found',
   not_found: 'not_found',
   not_retryable: 'conflict',
   not_cancellable: 'conflict',

@@ -8,6 +8,7 @@ import { Command, CommanderError } from 'commander'
 import { z } from 'zod'
 import { registerCancelCommand } from './cancel.ts'
 import { EXIT_STATUS } from './exit-status.ts'
+import { registerHerderCommand } from './herder.ts'
 import { registerInspectCommand } from './inspect.ts'
 import { registerListCommand } from './list.ts'
 import { createOutput } from './output.ts'
@@ -46,6 +47,7 @@ registerCancelCommand(program)
 program.commandsGroup('The service:')
 registerQueueCommand(program)
 registerPauseCommands(program)
+registerHerderCommand(program)
 registerTokenCommand(program)
 // The service takes a second to load; whoever asks it over HTTP should not wait for that.
 if (!program.commands.some((command) => command.name() === process.argv[2])) {

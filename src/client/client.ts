@@ -5,6 +5,14 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { z } from 'zod'
+import {
+  type HerderCoverageView,
+  type HerderStatsView,
+  type HerderTestView,
+  herderCoverageSchema,
+  herderStatsSchema,
+  herderTestSchema,
+} from '../contract/herder.ts'
 import { type Inspection, inspectionSchema } from '../contract/inspection.ts'
 import { type PauseRequest, type PausesView, type PauseView, pauseSchema, pausesSchema } from '../contract/pauses.ts'
 import { PROBLEM_MEDIA_TYPE, problemSchema } from '../contract/problem.ts'
@@ -48,6 +56,13 @@ export interface Client {
   pauses(): Promise<PausesView>
   pause(request: PauseRequest): Promise<PauseView>
   resume(pauseId: string): Promise<PauseView>
+  herderStats(query?: { readonly days?: number | undefined }): Promise<HerderStatsView>
+  herderCoverage(query?: {
+    readonly days?: number | undefined
+    readonly limit?: number | undefined
+  }): Promise<HerderCoverageView>
+  /** What each matcher would do about the job at this address. */
+  herderTest(jobUrl: string): Promise<HerderTestView>
 }
 
 export interface ClientOptions {
@@ -130,6 +145,9 @@ export function createClient(options: ClientOptions): Client {
     queueStatus: () => read('/queue', queueStatusSchema),
     deadEvents: (query = {}) => read(`/queue/dead-events${queryString(query)}`, deadEventsSchema),
     reviveEvent: (eventId) => call('POST', `/queue/dead-events/${encodeURIComponent(eventId)}/revive`, revivedSchema),
+    herderStats: (query = {}) => read(`/herder/stats${queryString(query)}`, herderStatsSchema),
+    herderCoverage: (query = {}) => read(`/herder/coverage${queryString(query)}`, herderCoverageSchema),
+    herderTest: (jobUrl) => read(`/herder/test${queryString({ job_url: jobUrl })}`, herderTestSchema),
     reviveEventsOf: (id) => call('POST', `/work-items/${encodeURIComponent(id)}/revive-events`, revivedSchema),
     pauses: () => read('/pauses', pausesSchema),
     pause: (request) => call('POST', '/pauses', pauseSchema, request),
@@ -182,7 +200,7 @@ function problemOf(url: string, response: Response, answer: unknown): WorkQueueE
   return new ApiProblem(reading.data, Number.isFinite(seconds) ? seconds * 1_000 : undefined)
 }
 
-function queryString(query: ListQuery | DeadEventsQuery): string {
+function queryString(query: Readonly<Record<string, unknown>>): string {
   const entries = Object.entries(query).filter(([, value]) => value !== undefined)
   return entries.length === 0
     ? ''

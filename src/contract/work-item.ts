@@ -30,9 +30,11 @@ const core = {
   updated_at: time,
 }
 
+const link = z.object({ name: z.string(), url: z.string() })
+
 const presentation = {
   summary: z.string().describe('One line: what the item is about.'),
-  links: z.array(z.object({ name: z.string(), url: z.string() })),
+  links: z.array(link),
   blockers: z
     .array(
       z.object({
@@ -40,6 +42,7 @@ const presentation = {
         message: z.string(),
         since: time.nullable(),
         cleared_by: z.string().describe('Who can clear it.'),
+        links: z.array(link).describe('What it is about: the jobs that failed.'),
       }),
     )
     .describe('What the item waits for.'),

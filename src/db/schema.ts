@@ -23,9 +23,28 @@ export type JsonValue = JsonArray | JsonObject | JsonPrimitive;
 
 export type Timestamp = ColumnType<Date, Date | string, Date | string>;
 
+export interface MrCiFailures {
+  action: string | null;
+  decision: string;
+  failure_reason: string;
+  job_id: bigint;
+  job_name: string;
+  matcher: string | null;
+  outcome: string | null;
+  pipeline_id: bigint;
+  project: string;
+  project_id: bigint;
+  retried_at: Timestamp | null;
+  run: number;
+  seen_at: Generated<Timestamp>;
+  stage: string;
+  web_url: string;
+}
+
 export interface MrDetails {
   assignees: string[];
   auto_merge: boolean;
+  ci_finding: Json | null;
   commit_message: string;
   description: string;
   detailed_merge_status: string | null;
@@ -129,6 +148,7 @@ export interface WorkItemStatuses {
 }
 
 export interface DB {
+  mr_ci_failures: MrCiFailures;
   mr_details: MrDetails;
   pauses: Pauses;
   pending_events: PendingEvents;

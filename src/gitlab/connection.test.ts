@@ -200,3 +200,38 @@ describe('lists', () => {
     expect(seen.map(({ url: asked }) => asked)).toHaveLength(2)
   })
 })
+
+describe('the log of a job', () => {
+  const reply = (chunks: readonly string[]) => {
+    answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/plain' })
+      for (const chunk of chunks) response.write(chunk)
+      response.end()
+    }
+  }
+
+  test('is read to its end, of which alone is kept what was asked for', async () => {
+    reply(Array.from({ length: 500 }, (_, line) => `line ${line} ${'x'.repeat(1_000)}\n`))
+    const tail = await client().getJobLogTail(1, 2, 1_500)
+    expect(tail).toHaveLength(1_500)
+    expect(tail).toMatch(/x\nline 499 x+\n$/)
+    expect(seen[0]?.url).toBe('/api/v4/projects/1/jobs/2/trace')
+  })
+
+  test('that is shorter comes whole', async () => {
+    reply(['short\n'])
+    expect(await client().getJobLogTail(1, 2, 1_500)).toBe('short\n')
+  })
+
+  test.each([403, 404])('that GitLab answers with %i is none', async (status) => {
+    answerWith(status, '{"message":"no"}')
+    expect(await client().getJobLogTail(1, 2, 1_500)).toBeNull()
+  })
+
+  test('that does not end in time is none, and an outage is an error', async () => {
+    answer = (response) => void response.writeHead(200, { 'content-type': 'text/plain' }).write('x')
+    expect(await client(50).getJobLogTail(1, 2, 1_500)).toBeNull()
+    answerWith(502, '')
+    expect(await failureOf(client().getJobLogTail(1, 2, 1_500))).toMatchObject({ code: 'gitlab_unavailable' })
+  })
+})

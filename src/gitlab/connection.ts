@@ -26,10 +26,17 @@ export interface ConnectionOptions {
 }
 
 /** A gitbeaker resource (Commits, MergeRequests, …) for one call. */
-export type Connection = <R>(Resource: new (options: BaseResourceOptions<false>) => R, call?: CallOptions) => R
+export type Connection = <R>(Resource: new (options: BaseResourceOptions<false>) => R, call?: ConnectionCall) => R
+
+interface ConnectionCall extends CallOptions {
+  /** Only so many bytes of the answer are kept, its last ones. */
+  readonly lastBytes?: number
+}
 
 /** A merge request with the largest description GitLab takes is below this; a tree page is far below. */
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024
+/** Of an answer of which only the end is kept: GitLab's own limit for the log of a job. */
+const MAX_PASSING_BYTES = 100 * 1024 * 1024
 
 export function createConnection({ url, token, timeoutMs }: ConnectionOptions, breaker: Breaker): Connection {
   return (Resource, call = {}) =>
@@ -41,7 +48,7 @@ export function createConnection({ url, token, timeoutMs }: ConnectionOptions, b
       rateLimits: {},
       requesterFn: createRequesterFn(
         async (_resource, request) => request,
-        (endpoint, request) => send(endpoint, (request ?? {}) as Request, breaker, call.signal),
+        (endpoint, request) => send(endpoint, (request ?? {}) as Request, breaker, call),
       ),
     })
 }
@@ -78,7 +85,7 @@ async function send(
   endpoint: string,
   request: Request,
   breaker: Breaker,
-  aborted?: AbortSignal,
+  { signal: aborted, lastBytes }: ConnectionCall,
 ): Promise<FormattedResponse> {
   const { method = 'GET', prefixUrl = '', searchParams = '' } = request
   const url = new URL(`${prefixUrl.replace(/\/+$/, '')}/${endpoint}`)
@@ -89,7 +96,7 @@ async function send(
     throw new GitLabError('gitlab_rejected', `${method} ${endpoint} is not a GitLab address`, { failure: 'permanent' })
   }
   if (aborted?.aborted) throw abortedError(call)
-  return breaker.guard(() => exchange(call, url, request, aborted))
+  return breaker.guard(() => exchange(call, url, request, aborted, lastBytes))
 }
 
 async function exchange(
@@ -97,6 +104,7 @@ async function exchange(
   url: URL,
   { headers = {}, body, signal: timeout }: Request,
   aborted?: AbortSignal,
+  lastBytes?: number,
 ): Promise<FormattedResponse> {
   const signals = [timeout, aborted].filter((signal) => signal !== undefined)
   try {
@@ -107,7 +115,7 @@ async function exchange(
       signal: AbortSignal.any(signals),
       ...(body === undefined ? {} : { body }),
     })
-    const text = await readText(response, call)
+    const text = await readText(response, call, response.ok ? lastBytes : undefined)
     if (!response.ok) {
       throw errorOfAnswer(call, { status: response.status, text, retryAfter: response.headers.get('retry-after') })
     }
@@ -120,16 +128,24 @@ async function exchange(
   }
 }
 
-async function readText(response: Response, call: GitLabCall): Promise<string> {
-  const decoder = new TextDecoder()
-  let text = ''
+async function readText(response: Response, call: GitLabCall, lastBytes?: number): Promise<string> {
+  const maxBytes = lastBytes === undefined ? MAX_ANSWER_BYTES : MAX_PASSING_BYTES
+  const kept: Uint8Array[] = []
+  let keptBytes = 0
   let bytes = 0
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength
-    if (bytes > MAX_ANSWER_BYTES) throw unexpectedAnswerError(`${call.method} ${call.endpoint}`, 'it is too large')
-    text += decoder.decode(chunk, { stream: true })
+    if (bytes > maxBytes) throw unexpectedAnswerError(`${call.method} ${call.endpoint}`, 'it is too large')
+    kept.push(chunk)
+    keptBytes += chunk.byteLength
+    for (let first = kept[0]; lastBytes !== undefined && first !== undefined; first = kept[0]) {
+      if (keptBytes - first.byteLength < lastBytes) break
+      keptBytes -= first.byteLength
+      kept.shift()
+    }
   }
-  return text + decoder.decode()
+  const whole = Buffer.concat(kept)
+  return new TextDecoder().decode(lastBytes === undefined ? whole : whole.subarray(-lastBytes))
 }
 
 function parse(response: Response, text: string, call: GitLabCall): FormattedResponse['body'] {

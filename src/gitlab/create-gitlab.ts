@@ -3,6 +3,7 @@ import { type Log, silentLog } from '../lib/log.ts'
 import { type BreakerView, createBreaker } from './breaker.ts'
 import { type BreakerSettings, breakerSchema } from './config.ts'
 import { type ConnectionOptions, createConnection } from './connection.ts'
+import { jobCalls } from './jobs.ts'
 import { mergeRequestCalls, noteCalls } from './merge-requests.ts'
 import type { GitLab } from './port.ts'
 import { projectCalls } from './projects.ts'
@@ -33,6 +34,7 @@ export function createGitLab({ breaker: settings, log = silentLog, now, ...optio
     ...mergeRequestCalls(connection),
     ...noteCalls(connection),
     ...proofCalls(connection),
+    ...jobCalls(connection),
     breakers: () => [breaker.view()],
   }
 }

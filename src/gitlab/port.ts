@@ -106,11 +106,21 @@ export interface GitLabPipeline {
   readonly webUrl: string
 }
 
-/** A job that starts a pipeline elsewhere: a child in the same project, or one of another project. */
-export interface GitLabBridge {
+/** One run of a job: running it again makes a new one, with a new id and the same name. */
+export interface GitLabJob {
+  readonly id: number
   readonly name: string
+  readonly stage: string
+  /** Any text: unknown values must survive. */
   readonly status: string
   readonly allowFailure: boolean
+  /** Why it failed, in GitLab's words; any text. null: it did not fail, or GitLab does not say. */
+  readonly failureReason: string | null
+  readonly webUrl: string
+}
+
+/** A job that starts a pipeline elsewhere: a child in the same project, or one of another project. */
+export interface GitLabBridge extends GitLabJob {
   /** null as long as it has started none. */
   readonly downstream: GitLabPipeline | null
 }
@@ -190,6 +200,11 @@ export type GitLabMergeAnswer =
   | { readonly merged: true; readonly mergeRequest: GitLabMergeRequest }
   | { readonly merged: false; readonly status: number; readonly message: string }
 
+/** What GitLab said to a retry: the new run, or that it runs no such job again (403): look at the jobs once more. */
+export type GitLabRetryAnswer =
+  | { readonly retried: true; readonly job: GitLabJob }
+  | { readonly retried: false; readonly message: string }
+
 export interface GitLab {
   /** null: missing, or not visible to our token (GitLab answers 404 to both). `project` is a full path or a number. */
   getProject(project: string | number, options?: CallOptions): Promise<GitLabProject | null>
@@ -251,6 +266,18 @@ export interface GitLab {
   getApprovals(projectId: number, iid: number, options?: CallOptions): Promise<GitLabApprovals>
   /** The pipelines that one pipeline has started. */
   listBridges(projectId: number, pipelineId: number, options?: CallOptions): Promise<readonly GitLabBridge[]>
+
+  /** All jobs of one pipeline with all their runs, in no order; without bridges. */
+  listJobs(projectId: number, pipelineId: number, options?: CallOptions): Promise<readonly GitLabJob[]>
+  /** null: there is none, or it is a bridge. */
+  getJob(projectId: number, jobId: number, options?: CallOptions): Promise<GitLabJob | null>
+  /**
+   * The last bytes of a job's log, as it is: with colours and marks, and perhaps cut within a character. null: GitLab does
+   * not show it, or not in time, or it is absurdly long.
+   */
+  getJobLogTail(projectId: number, jobId: number, maxBytes: number, options?: CallOptions): Promise<string | null>
+  /** Runs a job again. Not idempotent; but a run that was followed by another is refused. */
+  retryJob(projectId: number, jobId: number, options?: CallOptions): Promise<GitLabRetryAnswer>
 
   /** Answers the id of the note. */
   createNote(projectId: number, iid: number, body: string, options?: CallOptions): Promise<number>

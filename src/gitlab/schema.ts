@@ -11,6 +11,7 @@ import type {
   GitLabCommit,
   GitLabCompare,
   GitLabFile,
+  GitLabJob,
   GitLabMergeRequest,
   GitLabNote,
   GitLabOwnUser,
@@ -242,21 +243,37 @@ export const approvalsSchema = z
     }),
   )
 
+const jobFields = {
+  id: z.int(),
+  name: z.string(),
+  stage: optionalText,
+  status: z.string(),
+  allow_failure: optionalFlag,
+  failure_reason: optionalText,
+  web_url: optionalText,
+}
+
+function toJob(job: z.infer<z.ZodObject<typeof jobFields>>): GitLabJob {
+  return {
+    id: job.id,
+    name: job.name,
+    stage: job.stage ?? '',
+    status: job.status,
+    allowFailure: job.allow_failure ?? false,
+    failureReason: job.failure_reason ?? null,
+    webUrl: job.web_url ?? '',
+  }
+}
+
+export const jobSchema = z.looseObject(jobFields).transform(toJob)
+
+export const jobsSchema = z.array(jobSchema)
+
 export const bridgesSchema = z.array(
   z
-    .looseObject({
-      name: z.string(),
-      status: z.string(),
-      allow_failure: optionalFlag,
-      downstream_pipeline: pipelineSchema.nullish(),
-    })
+    .looseObject({ ...jobFields, downstream_pipeline: pipelineSchema.nullish() })
     .transform(
-      ({ name, status, allow_failure, downstream_pipeline }): GitLabBridge => ({
-        name,
-        status,
-        allowFailure: allow_failure ?? false,
-        downstream: downstream_pipeline ?? null,
-      }),
+      ({ downstream_pipeline, ...job }): GitLabBridge => ({ ...toJob(job), downstream: downstream_pipeline ?? null }),
     ),
 )
 

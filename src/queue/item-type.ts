@@ -12,6 +12,7 @@ import type { Log } from '../lib/log.ts'
 import type { DetailTable } from './detail-table.ts'
 import type { Dimension, DimensionDeclaration } from './dimension.ts'
 import type { Draft } from './draft.ts'
+import type { Herder } from './herder.ts'
 import type { Phase, WorkItem } from './work-item.ts'
 
 /** Everything known about an item at one instant of the database's clock. */
@@ -92,12 +93,19 @@ export interface Blocker {
   readonly since: Date | null
   /** Who can clear it: `the service`, `a reviewer`, `CI`, … */
   readonly clearedBy: string
+  /** What it is about: the jobs that failed. Absent: nothing that has an address of its own. */
+  readonly links?: readonly Link[]
+}
+
+export interface Link {
+  readonly name: string
+  readonly url: string
 }
 
 export interface Presentation {
   /** One line: what this item is about. */
   readonly summary: string
-  readonly links: readonly { readonly name: string; readonly url: string }[]
+  readonly links: readonly Link[]
   readonly blockers: readonly Blocker[]
   /** The detail for lists and pages, snake_case, without file contents. */
   readonly detail: Readonly<Record<string, unknown>>
@@ -175,6 +183,9 @@ export interface ItemType<Submission, Detail> {
     /** Read-only and pure over its arguments. */
     handle(event: PendingEvent, snapshot: Snapshot<Detail>): EventResult
   }
+
+  /** What it can tell about failed CI jobs; absent: it has nothing to do with CI. */
+  readonly herder?: Herder
 
   /** Pure: how the item presents itself, and what it waits for. */
   present(snapshot: Snapshot<Detail>): Presentation

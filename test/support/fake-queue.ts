@@ -27,6 +27,7 @@ import {
   type SubmissionResult,
   type WorkQueue,
 } from '../../src/queue/work-queue.ts'
+import { fakeHerder } from './fake-herder.ts'
 import { newWorkItem } from './work-item.ts'
 
 const noteSchema = z.strictObject({
@@ -37,7 +38,7 @@ const noteSchema = z.strictObject({
 })
 
 /** A type of work that exists only here: a named note. Texts that hold `forbidden` are refused by its inspection. */
-const noteType = fakeType('note', noteSchema)
+const noteType: AnyItemType = { ...fakeType('note', noteSchema), herder: fakeHerder }
 /** A second one, to tell permissions apart. */
 const memoType = fakeType('memo', noteSchema.extend({ item_type: z.literal('memo') }))
 

@@ -36,8 +36,9 @@ export function touching(path: string): MrSubmission {
 export function mrPolicy(
   project: Readonly<Record<string, unknown>> = {},
   limits: Readonly<Record<string, number>> = {},
+  rest: Readonly<Record<string, unknown>> = {},
 ) {
-  return mrConfigSchema.parse({ projects: [{ path: PROJECT, ...project }], limits })
+  return mrConfigSchema.parse({ projects: [{ path: PROJECT, ...project }], limits, ...rest })
 }
 
 /** By name: `'true'`, `'false'`, or needed but put off until then. */
@@ -100,4 +101,5 @@ const DETAIL: MrDetail = {
   overwrittenSha: null,
   noteId: null,
   waitsFor: null,
+  ciFinding: null,
 }

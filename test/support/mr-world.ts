@@ -59,6 +59,8 @@ export interface MrWorldOptions {
   readonly files?: NonNullable<NewProject['files']>
   /** On top of the project in the `mr` slice of the configuration. */
   readonly project?: Readonly<Record<string, unknown>>
+  /** The rest of the slice. */
+  readonly mr?: Readonly<Record<string, unknown>>
 }
 
 /** What GitLab holds, asked past the service. */
@@ -80,13 +82,14 @@ function createViews(server: TestServer, look: MrWorld['look']) {
   }
 }
 
-export async function createMrWorld({ files, project = {} }: MrWorldOptions = {}): Promise<MrWorld> {
+export async function createMrWorld({ files, project = {}, mr = {} }: MrWorldOptions = {}): Promise<MrWorld> {
   const database = await createTestDatabase()
   const server = await startTestServer({ ...(files === undefined ? {} : { files }) })
   const real = createGitLab({ url: server.url, token: `token-of-${BOT}`, timeoutMs: 10_000 })
   const faults = createFaultyGitLab(real)
   const mrConfig = mrConfigSchema.parse({
     projects: [{ path: server.project.pathWithNamespace, ...project }],
+    ...mr,
   })
   const type = createMrItemType({ db: database.db, gitlab: faults.gitlab, config: mrConfig })
   const itemTypes = new Map<string, AnyItemType>([['mr', type]])

@@ -97,14 +97,16 @@ function startDownstream(context: SandboxContext, bridge: Job, trigger: Trigger,
   advance(context, pipeline)
 }
 
-function scriptOf({ ends, seconds }: Trigger): Job['script'] {
+function scriptOf({ ends, seconds, outcomes }: Trigger): Job['script'] {
   const fails = ends === 'failed'
   return {
     when: 'on_success',
     seconds: ends === 'running' ? FOREVER_SECONDS : seconds,
     interruptible: true,
     log: '',
-    outcomes: [{ status: fails ? 'failed' : 'success', failureReason: fails ? 'script_failure' : null, log: null }],
+    outcomes: outcomes ?? [
+      { status: fails ? 'failed' : 'success', failureReason: fails ? 'script_failure' : null, log: null },
+    ],
   }
 }
 

@@ -24,6 +24,7 @@
  *       downstream:
  *         trigger:                     # makes it a bridge: it starts a pipeline of one job and runs nothing itself
  *           ends: failed               # success (default) | failed | running, which is: never within a day
+ *           outcomes: [failed, success] # by attempt of that job, instead of `ends`
  *           seconds: 5                 # how long that job runs; default 1
  *           strategy: depend           # the bridge ends as that pipeline does; default: green once it has started
  *           project: other/project     # default: a child pipeline in this one
@@ -81,6 +82,7 @@ const trigger = z
   .strictObject({
     project: z.string().min(1).nullable().default(null),
     ends: z.enum(['success', 'failed', 'running']).default('success'),
+    outcomes: z.array(outcome).min(1).nullable().default(null),
     seconds: z.number().min(0).max(86_400).default(1),
     strategy: z.literal('depend').nullable().default(null),
   })

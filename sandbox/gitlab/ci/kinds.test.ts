@@ -126,6 +126,19 @@ describe('child pipelines', () => {
     expect((await server.call('GET', `/pipelines/${pipeline?.['id']}`)).json).toMatchObject({ status: 'running' })
   })
 
+  test('a job of a child that fails once is green when it is run again, and is written down as one retry', async () => {
+    const outcomes = '[{ status: failed, failure_reason: runner_system_failure }, success]'
+    const { iid } = await openWith(`jobs: { down: { trigger: { outcomes: ${outcomes}, strategy: depend } } }`)
+    const pipeline = await head(iid, 'failed')
+    const child = (await bridgeOf(pipeline))?.['downstream_pipeline'] as { id: number }
+    const [job] = (await server.call('GET', `/pipelines/${child.id}/jobs`)).list
+    expect(job).toMatchObject({ status: 'failed', failure_reason: 'runner_system_failure' })
+    expect((await server.call('POST', `/jobs/${job?.['id']}/retry`)).status).toBe(201)
+    expect((await server.call('POST', `/jobs/${job?.['id']}/retry`)).status).toBe(403)
+    expect(await head(iid, 'success')).toMatchObject({ id: pipeline?.['id'] })
+    expect(server.writes({ kind: 'retry_job' })).toMatchObject([{ branch: 'topic', user: 'maintainer' }])
+  })
+
   test('of another project run on its default branch, if it is there', async () => {
     const members = { [server.users.maintainer.id]: 40 }
     const other = await createProject(server.context, { path: 'other/place', files: { a: 'a' }, members })

@@ -30,6 +30,6 @@ function waitOf(detail: MrDetail, dimensions: readonly Dimension[], now: Date): 
     const message = 'the service is about to look at the merge request'
     return { code: 'looking', message, clearedBy: 'the service' }
   }
-  const { code, message, clearedBy, since } = detail.waitsFor
-  return { code, message, clearedBy, since: new Date(since) }
+  const { since, ...wait } = detail.waitsFor
+  return { ...wait, since: new Date(since) }
 }

@@ -32,12 +32,17 @@ describe('mrConfigSchema', () => {
           hold_labels: ['do-not-merge'],
           freeze: [],
           note: true,
+          herder: { matchers: [] },
         },
       ],
       limits: { max_actions: 200, max_file_bytes: 1_048_576, max_total_bytes: 5_242_880, inspection_budget: 5_000 },
       reconcile_interval: 300_000,
       pipeline_poll: 30_000,
       empty_check_interval: 1_800_000,
+      herder: {
+        ...{ enabled: true, matchers: [], built_in_matchers: true, max_retries: 2, delay: 30_000, max_delay: 600_000 },
+        ...{ budget: 20, breaker: { failures: 40, window: 600_000 }, log_tail_bytes: 65_536, remember: 7_776_000_000 },
+      },
     })
   })
 

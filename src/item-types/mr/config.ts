@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import { durationSchema } from '../../lib/duration.ts'
 import { freezeSchema } from './freeze.ts'
+import { herderSchema, projectHerderSchema } from './herder/config.ts'
 import { inspectionKeys, limitsSchema } from './inspection/config.ts'
 
 const branchName = z.string().min(1)
@@ -44,6 +45,8 @@ const projectSchema = z.strictObject({
   expires_after: durationSchema.optional(),
   /** One note on each merge request, kept up to date: what it waits for. */
   note: z.boolean().prefault(true),
+  /** Which failed jobs are run again, before what mr.herder says for all. */
+  herder: projectHerderSchema.prefault({}),
 })
 
 export const mrConfigSchema = z.strictObject({
@@ -60,6 +63,8 @@ export const mrConfigSchema = z.strictObject({
   pipeline_poll: durationSchema.prefault('30s'),
   /** How often it is asked whether merging would still change anything. */
   empty_check_interval: durationSchema.prefault('30m'),
+  /** Which failed jobs are run again. */
+  herder: herderSchema.prefault({}),
   /** Where people see the service's pages, for links in notes. */
   public_url: z
     .string()

@@ -1,4 +1,5 @@
 /** What is stored about one merge request beyond the generic item: the caller's wish, then what the service observed. */
+import type { Link } from '../../queue/item-type.ts'
 
 export interface MrDetail {
   readonly project: string
@@ -52,6 +53,8 @@ export interface MrDetail {
   noteId: number | null
   /** What the last look found to wait for; null: nothing, or it was not looked at yet. */
   waitsFor: Wait | null
+  /** What the herder has found about a head pipeline that failed; null: nothing, or it was not asked yet. */
+  ciFinding: CiFinding | null
 }
 
 /** What keeps a merge request from being merged. */
@@ -63,4 +66,15 @@ export interface Wait {
   readonly clearedBy: string
   /** When a look first found it, ISO 8601. */
   readonly since: string
+  /** What it is about: the failed jobs. */
+  readonly links?: readonly Link[]
+}
+
+/** The verdict of the herder (executors/retry-ci.ts) on one pipeline. */
+export interface CiFinding {
+  readonly pipelineId: number
+  /** What was judged: the failed jobs and the matchers. As long as it is the same, so is what was left. */
+  readonly judged: string
+  readonly state: 'left' | 'waiting' | 'retried'
+  readonly reason: Omit<Wait, 'since'>
 }

@@ -16,6 +16,8 @@ import { createCheckEmpty } from './executors/check-empty.ts'
 import { createEnsureMr } from './executors/ensure-mr.ts'
 import { createPostDashboardLink } from './executors/post-dashboard-link.ts'
 import { createReconcileMr } from './executors/reconcile-mr.ts'
+import { createRetryCi } from './executors/retry-ci.ts'
+import { createHerder } from './herder/create-herder.ts'
 import { contentHashOf, dedupKeyOf, scopeOfKey } from './identity.ts'
 import { createInspector } from './inspection/inspector.ts'
 import { present } from './present.ts'
@@ -66,8 +68,10 @@ export function createMrItemType({ db, gitlab, config }: MrDependencies): ItemTy
       ensure_mr: createEnsureMr(services),
       post_dashboard_link: createPostDashboardLink(services),
       reconcile_mr: createReconcileMr(services),
+      retry_ci: createRetryCi(services),
     },
     events: { resolve: resolveItems, handle: handleEvent },
+    herder: createHerder({ db, gitlab, config }),
     present,
   }
 }

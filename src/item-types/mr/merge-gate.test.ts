@@ -37,6 +37,7 @@ function lookOf({ status = 'mergeable', pipeline = { status: 'success' }, policy
     needsReview: false,
     reviewedSha: null,
     unsettledLooks: 0,
+    ciFinding: null,
     policy: project,
     now: NOON,
     answers: { children: [] },
@@ -199,7 +200,11 @@ describe('a merge takes proof', () => {
 
   describe('of the pipelines that it has started', () => {
     const bridge = (given: Partial<GitLabBridge> & { readonly child?: string | null } = {}): GitLabBridge => ({
+      id: 20,
       name: 'deploy',
+      stage: 'deploy',
+      failureReason: null,
+      webUrl: '',
       status: 'success',
       allowFailure: false,
       downstream: given.child === null ? null : pipelineOf({ id: 12, sha: OTHER, status: given.child ?? 'success' }),
@@ -278,6 +283,39 @@ describe('a review by a named person', () => {
   test('nobody configured means nobody agrees', () => {
     const look = { needsReview: true, answers: { review: null } }
     expect(judge(lookOf({ look }))).toMatchObject({ reason: { clearedBy: expect.stringContaining('operator') } })
+  })
+})
+
+describe('a pipeline that has failed', () => {
+  const reason = { code: 'retrying_ci', message: 'job unit is run again', clearedBy: 'the service' }
+  const ciFinding = { pipelineId: 11, judged: '', state: 'waiting', reason } as const
+  const verdictOn = (given: Given) => judge(lookOf({ pipeline: { status: 'failed' }, ...given }))
+
+  test.each<[string, Given, boolean]>([
+    ['is one for the herder', {}, true],
+    ['is one for the herder, whatever else it waits for', { status: 'not_approved' }, true],
+    ['is one for the herder, also where the project asks for a green one', { status: 'ci_must_pass' }, true],
+    ['is one for the herder, also without auto_merge', { look: { autoMerge: false } }, true],
+    ['of an older head is none', { pipeline: { status: 'failed', sha: OTHER } }, false],
+    [
+      'of a merge with the target is one',
+      { pipeline: { status: 'failed', sha: OTHER, ref: 'refs/merge-requests/3/merge' }, status: 'ci_must_pass' },
+      true,
+    ],
+    ['and runs again is none any more', { pipeline: { status: 'running' } }, false],
+    ['because somebody has stopped it is none', { pipeline: { status: 'canceled' } }, false],
+  ])('%s', (_title, given, ciFailed) => {
+    expect(verdictOn(given)).toMatchObject({ do: 'wait', ciFailed })
+  })
+
+  test('is explained by what the herder has found about this very pipeline', () => {
+    expect(verdictOn({ look: { ciFinding } })).toMatchObject({ reason })
+    expect(verdictOn({ status: 'ci_must_pass', look: { ciFinding } })).toMatchObject({ reason })
+    const other = { ...ciFinding, pipelineId: 12 }
+    expect(verdictOn({ look: { ciFinding: other } })).toMatchObject({ reason: { code: 'pipeline_not_green' } })
+    expect(verdictOn({ status: 'not_approved', look: { ciFinding } })).toMatchObject({
+      reason: { code: 'waiting_for_approval' },
+    })
   })
 })
 

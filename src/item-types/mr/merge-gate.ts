@@ -6,7 +6,7 @@
  */
 import type { GitLabBridge, GitLabMergeRequest, GitLabPipeline } from '../../gitlab/port.ts'
 import type { MrProjectConfig } from './config.ts'
-import type { Wait } from './detail.ts'
+import type { CiFinding, Wait } from './detail.ts'
 import { activeFreeze } from './freeze.ts'
 
 /** What is known after one look at an open merge request whose head is the commit that the service wrote. */
@@ -25,17 +25,21 @@ export interface Look {
   readonly reviewedSha: string | null
   /** Looks in a row that found nothing settled. */
   readonly unsettledLooks: number
+  /** What the herder has found about a pipeline that failed. */
+  readonly ciFinding: CiFinding | null
   readonly policy: Pick<MrProjectConfig, 'pipeline' | 'hold_labels' | 'freeze' | 'review'>
   readonly now: Date
   readonly answers: Answers
 }
+
+type ChildPipeline = Pick<GitLabBridge, 'name' | 'status' | 'allowFailure' | 'downstream'>
 
 /** What was asked beyond the merge request itself; absent: not asked. */
 export interface Answers {
   /** Parents of the commit of a merged-results pipeline. */
   readonly merged_result?: readonly string[]
   /** What the head pipeline has started elsewhere, at any depth. */
-  readonly children?: readonly GitLabBridge[]
+  readonly children?: readonly ChildPipeline[]
   /** Whoever of those who may agree has agreed to this commit; null: nobody. */
   readonly review?: string | null
 }
@@ -52,7 +56,13 @@ export type Verdict =
   /** Agreed to: the draft mark has to go. Or no longer: it has to come back. */
   | { readonly do: 'review'; readonly reviewed: boolean; readonly reason: Reason }
   /** Nothing to do before somebody else has done something. */
-  | { readonly do: 'wait'; readonly look: 'soon' | 'pipeline' | 'interval'; readonly reason: Reason }
+  | {
+      readonly do: 'wait'
+      readonly look: 'soon' | 'pipeline' | 'interval'
+      readonly reason: Reason
+      /** The pipeline of this head has failed, whatever else it waits for: its jobs may have to be run again. */
+      readonly ciFailed: boolean
+    }
 
 /** GitLab is still finding out; the answer comes by itself. */
 const UNSETTLED = ['checking', 'unchecked', 'preparing', 'approvals_syncing']
@@ -65,6 +75,34 @@ const EXTERNAL = ['external', 'external_pull_request_event']
 const LOOKS_FOR_A_PIPELINE = 4
 
 export function judge(look: Look): Verdict {
+  const verdict = judgeLook(look)
+  if (verdict.do !== 'wait' || !hasFailed(look)) return verdict
+  const { ciFinding, mergeRequest } = look
+  // The herder knows which jobs failed, and what becomes of them.
+  const isExplained =
+    verdict.reason.code === 'pipeline_not_green' && ciFinding?.pipelineId === mergeRequest.headPipeline?.id
+  return { ...verdict, ciFailed: true, ...(isExplained && ciFinding !== null ? { reason: ciFinding.reason } : {}) }
+}
+
+/** Is this a failure that the herder may know? Of a merged result it finds out itself which head was tested. */
+function hasFailed({ mergeRequest: { headPipeline: pipeline }, head, policy, answers }: Look): boolean {
+  if (pipeline === null || !isPipelineOf(pipeline, head, policy)) return false
+  if (pipeline.status === 'failed') return true
+  return (answers.children ?? []).some(
+    ({ allowFailure, downstream }) => !allowFailure && downstream?.status === 'failed',
+  )
+}
+
+/** A pipeline of this commit, or perhaps of its merge with the target. */
+export function isPipelineOf(
+  pipeline: GitLabPipeline,
+  head: string,
+  policy: Pick<MrProjectConfig, 'pipeline'>,
+): boolean {
+  return pipeline.sha === head || (policy.pipeline.merged_results === 'accept' && isMergedResult(pipeline))
+}
+
+function judgeLook(look: Look): Verdict {
   const { mergeRequest, autoMerge, policy, now } = look
   const status = mergeRequest.detailedMergeStatus
   if (UNSETTLED.includes(status)) return wait('soon', reasonOfStatus(status))
@@ -150,7 +188,7 @@ function judgeStatus({ policy, answers }: Look, { status }: GitLabPipeline): Ver
 }
 
 /** One that was never started, because it was skipped or waits for a person, was not needed for the parent's success. */
-function judgeChildren(bridges: readonly GitLabBridge[]): Verdict | null {
+function judgeChildren(bridges: readonly ChildPipeline[]): Verdict | null {
   for (const { name, status, allowFailure, downstream } of bridges) {
     if (allowFailure || (downstream === null && ['skipped', 'manual'].includes(status))) continue
     // Green, but nothing came of it yet.
@@ -240,7 +278,7 @@ function reasonOfStatus(status: string): Reason {
 }
 
 function wait(look: 'soon' | 'pipeline' | 'interval', why: Reason) {
-  return { do: 'wait', look, reason: why } as const
+  return { do: 'wait', look, reason: why, ciFailed: false } as const
 }
 
 function reason(code: string, message: string, clearedBy: string): Reason {

@@ -22,7 +22,7 @@ export function mrDetails(canonical: (submission: MrSubmission) => MrSubmission)
       ...['project_id', 'resolved_target', 'mr_iid', 'web_url', 'written_sha', 'written_hash', 'rebuild_wanted'],
       ...['head_sha', 'head_pipeline_id', 'head_pipeline_status', 'detailed_merge_status', 'merge_refusal'],
       ...['unsettled_looks', 'merge_commit_sha', 'merged_at', 'expires_at', 'needs_review', 'reviewed_sha'],
-      ...['overwritten_sha', 'note_id', 'waits_for'],
+      ...['overwritten_sha', 'note_id', 'waits_for', 'ci_finding'],
     ],
     unread: ['commit_message', 'file_actions'],
     fromSubmission: (submission) => toColumns(canonical(submission)),
@@ -54,6 +54,7 @@ function fromDetail(detail: MrDetail) {
     overwritten_sha: detail.overwrittenSha,
     note_id: detail.noteId,
     waits_for: detail.waitsFor,
+    ci_finding: detail.ciFinding,
   }
 }
 
@@ -176,5 +177,6 @@ function toDetail(row: MrDetailRow): MrDetail {
     overwrittenSha: row.overwritten_sha,
     noteId: row.note_id,
     waitsFor: row.waits_for,
+    ciFinding: row.ci_finding,
   }
 }

@@ -7,7 +7,7 @@ import type { Action } from './context.ts'
 type Ask = (action: Action, mergeRequest: GitLabMergeRequest, policy: MrProjectConfig) => Promise<Answers>
 
 /** GitLab allows child pipelines of child pipelines, and no more. */
-const MAX_DEPTH = 3
+export const MAX_DEPTH = 3
 
 export const askOf: Readonly<Record<Question, Ask>> = {
   async merged_result({ services, context }, { projectId, headPipeline }) {

@@ -27,9 +27,12 @@ function statusText({ services, draft, context }: Action): string {
   const { item, detail, dimensions } = draft
   const url = services.config.public_url
   const blockers = findBlockers({ item, detail, dimensions, now: context.now })
-  const lines = blockers.map(({ code, message, since, clearedBy }) => {
+  const lines = blockers.flatMap(({ code, message, since, clearedBy, links = [] }) => {
     const from = since === null ? '' : `, since ${since.toISOString().slice(0, 16).replace('T', ' ')} UTC`
-    return `- ${message} (\`${code}\`${from}); it can be cleared by ${clearedBy}`
+    return [
+      `- ${literal(message)} (\`${code}\`${from}); it can be cleared by ${clearedBy}`,
+      ...links.map(({ name, url }) => `  - ${literal(name)}: <${url}>`),
+    ]
   })
   const name = url === undefined ? `work item \`${item.id}\`` : `[work item \`${item.id}\`](${url}/items/${item.id})`
   return [
@@ -39,6 +42,11 @@ function statusText({ services, draft, context }: Action): string {
     ...(lines.length === 0 ? [] : ['', ...lines]),
     ...remarksOf(draft).flatMap((remark) => ['', remark]),
   ].join('\n')
+}
+
+/** Jobs and labels are named by others: what Markdown would make of their names is not what is meant. */
+function literal(text: string): string {
+  return text.replace(/[\\`*[\]<>]/g, '\\$&')
 }
 
 /** What a reviewer should know of how the branch was written. */

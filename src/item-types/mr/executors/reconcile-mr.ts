@@ -5,9 +5,11 @@
  * wake-up behind. Decision 0046.
  */
 import type { GitLabMergeRequest } from '../../../gitlab/port.ts'
+import { isActionable } from '../../../queue/dimension.ts'
 import type { ExecutorResult } from '../../../queue/item-type.ts'
 import type { MrProjectConfig } from '../config.ts'
-import { NEEDS_DASHBOARD_LINK, NEEDS_MR, NEEDS_RECONCILE } from '../dimensions.ts'
+import { NEEDS_CI_RETRY, NEEDS_MR, NEEDS_RECONCILE } from '../dimensions.ts'
+import { recordGreen } from '../herder/store.ts'
 import { isDraftTitle } from '../inspection/text-rules.ts'
 import { type Answers, judge, type Look, type Question, type Reason, type Verdict } from '../merge-gate.ts'
 import { askOf } from './answers.ts'
@@ -16,9 +18,7 @@ import { closeAndCleanUp, finishMerged, observe } from './ending.ts'
 import { postClosingNote } from './notes.ts'
 import { withRights } from './project.ts'
 import { readMark } from './trailers.ts'
-
-/** A note is written once what it says has stood for a moment. */
-const NOTE_DELAY_MS = 10_000
+import { recordWait } from './waiting.ts'
 
 export function createReconcileMr(services: MrServices) {
   return createExecutor(services, (action) => withRights(action, () => reconcileMr(action)))
@@ -33,6 +33,7 @@ async function reconcileMr(action: Action): Promise<ExecutorResult> {
     draft.detail.mrIid = null
     return handBack(action, 'the merge request does not exist')
   }
+  await recordIfGreen(action, mergeRequest)
   switch (mergeRequest.state) {
     case 'merged':
       // Somebody took the branch over, and the submission has changed since: its newest content is not in what was merged.
@@ -50,6 +51,20 @@ async function reconcileMr(action: Action): Promise<ExecutorResult> {
       observe(draft, mergeRequest)
       return isExpired(action) ? expire(action, mergeRequest) : reconcileOpen(action, mergeRequest)
   }
+}
+
+/**
+ * What the herder has run again is known to have succeeded once the pipeline is green. That it was asked at all is known from
+ * its dimension, also where the record of its last run was lost.
+ */
+async function recordIfGreen(
+  { services, draft }: Action,
+  { projectId, headPipeline }: GitLabMergeRequest,
+): Promise<void> {
+  const wasAsked = draft.dimensions.some(({ dimension }) => dimension === NEEDS_CI_RETRY)
+  if (!wasAsked || headPipeline?.status !== 'success') return
+  await recordGreen(services.db, projectId, headPipeline.id)
+  draft.detail.ciFinding = null
 }
 
 async function reconcileOpen(action: Action, mergeRequest: GitLabMergeRequest): Promise<ExecutorResult> {
@@ -89,6 +104,7 @@ async function askTheGate(
       needsReview: detail.needsReview,
       reviewedSha: detail.reviewedSha,
       unsettledLooks: detail.unsettledLooks,
+      ciFinding: detail.ciFinding,
       policy,
       now: context.now,
       answers,
@@ -116,13 +132,14 @@ async function follow(
       return merge(action, mergeRequest, head)
     case 'rebuild':
       detail.rebuildWanted = true
-      record(action, verdict.reason)
+      recordWait(action, verdict.reason)
       return handBack(action, verdict.reason.message)
     case 'review':
       detail.reviewedSha = verdict.reviewed ? head : null
-      record(action, verdict.reason)
+      recordWait(action, verdict.reason)
       return handBack(action, verdict.reason.message)
     case 'wait':
+      planRetry(action, mergeRequest, verdict.ciFailed)
       if (verdict.look === 'soon') return lookSoon(action, verdict.reason)
       return waitFor(
         action,
@@ -130,6 +147,18 @@ async function follow(
         verdict.look === 'pipeline' ? services.config.pipeline_poll : services.config.reconcile_interval,
       )
   }
+}
+
+/** The herder looks at once, unless it knows this pipeline and has put its next look off. */
+function planRetry({ draft, context }: Action, { headPipeline }: GitLabMergeRequest, ciFailed: boolean): void {
+  const planned = draft.dimensions.find((one) => one.dimension === NEEDS_CI_RETRY && one.status === 'true')
+  if (!ciFailed) {
+    if (planned !== undefined) draft.settle(NEEDS_CI_RETRY)
+    return
+  }
+  const isPutOff = planned !== undefined && !isActionable(planned, context.now)
+  if (isPutOff && draft.detail.ciFinding?.pipelineId === headPipeline?.id) return
+  draft.need(NEEDS_CI_RETRY)
 }
 
 /** For a moment after a push GitLab shows the old head; otherwise the branch is gone, or somebody else has pushed. */
@@ -206,7 +235,7 @@ function handBack({ draft }: Action, note: string): ExecutorResult {
 function lookSoon(action: Action, reason: Reason, maxMs = action.services.config.pipeline_poll): ExecutorResult {
   const { draft } = action
   // GitLab checks anew whenever the target moves: that is no news to whoever waits for something else.
-  if (reason.code !== 'checking_mergeability' || draft.detail.waitsFor === null) record(action, reason)
+  if (reason.code !== 'checking_mergeability' || draft.detail.waitsFor === null) recordWait(action, reason)
   draft.need(NEEDS_RECONCILE, { deferMs: growingMs(draft.detail.unsettledLooks, maxMs), note: reason.message })
   draft.detail.unsettledLooks += 1
   return SUCCEEDED
@@ -220,23 +249,10 @@ function waitFor(
 ): ExecutorResult {
   const { draft, context } = action
   const { detail } = draft
-  record(action, reason)
+  recordWait(action, reason)
   detail.unsettledLooks = 0
   detail.mergeRefusal = null
   const leftMs = detail.expiresAt === null ? intervalMs : detail.expiresAt.getTime() - context.now.getTime()
   draft.need(NEEDS_RECONCILE, { deferMs: Math.max(0, Math.min(intervalMs, leftMs)) })
   return SUCCEEDED
-}
-
-/** What it waits for, and since when; the note on the merge request follows a change. */
-function record({ services, draft, context }: Action, reason: Reason): void {
-  const { detail } = draft
-  if (detail.waitsFor?.code === reason.code) {
-    detail.waitsFor = { ...reason, since: detail.waitsFor.since }
-    return
-  }
-  detail.waitsFor = { ...reason, since: context.now.toISOString() }
-  const isPlanned = draft.dimensions.some((one) => one.dimension === NEEDS_DASHBOARD_LINK && one.status === 'true')
-  const wanted = services.inspector.policyOf(detail.project)?.note ?? false
-  if (wanted && !isPlanned) draft.need(NEEDS_DASHBOARD_LINK, { deferMs: NOTE_DELAY_MS })
 }

@@ -57,7 +57,7 @@ const binaryFileSchema = z
   })
 
 /** RE2: linear in its input, without look-around and back-references. */
-const linearPattern = z
+export const linearPattern = z
   .string()
   .min(1)
   .max(1_000)

@@ -1,0 +1,329 @@
+/** The herder against the sandbox: what is run again, what is left alone and how it is told, and that every retry is made once. */
+import { afterEach, describe, expect, test } from 'vitest'
+import { createMrWorld, type MrWorld, type MrWorldOptions } from '../../../../test/support/mr-world.ts'
+import { errorOfAnswer, networkError } from '../../../gitlab/errors.ts'
+
+const FLAKY = '{ outcomes: [{ status: failed, failure_reason: runner_system_failure }, success] }'
+const CALL = { method: 'POST', endpoint: 'projects/1/jobs/2/retry' }
+
+let world: MrWorld
+
+afterEach(() => world.remove())
+
+async function open(jobs: string, options: MrWorldOptions = {}): Promise<string> {
+  const { herder, ...mr } = (options.mr ?? {}) as { herder?: object }
+  world = await createMrWorld({
+    files: { 'README.md': '# Widgets\n', '.sandbox-ci.yml': `stages: [build, test]\njobs: ${jobs}\n` },
+    ...options,
+    mr: { ...mr, herder: { delay: '0s', ...herder } },
+  })
+  return world.submit({ auto_merge: true })
+}
+
+const retries = () => world.server.writes({ kind: 'retry_job' })
+
+/** Works until the item waits for this. */
+async function workUntil(id: string, code: string): Promise<void> {
+  await world.work(id)
+  for (let round = 0; round < 30; round += 1) {
+    if ((await world.look(id)).detail.waitsFor?.code === code) return
+    await world.later(id)
+  }
+  throw new Error(`it waits for ${JSON.stringify((await world.look(id)).detail.waitsFor)}`)
+}
+
+async function blockerOf(id: string) {
+  const [blocker] = (await world.queue.get(id)).presentation.blockers
+  return blocker
+}
+
+function failuresKnown() {
+  return world.database.db
+    .selectFrom('mr_ci_failures')
+    .select(['job_name', 'failure_reason', 'matcher', 'decision', 'run', 'outcome'])
+    .orderBy('job_id')
+    .execute()
+}
+
+/** All runs of the head pipeline, as GitLab shows them. */
+async function runsOf(id: string) {
+  const { head_pipeline } = await world.mergeRequestOf(id)
+  const { id: pipelineId } = head_pipeline as { id: number }
+  return (await world.server.call('GET', `/pipelines/${pipelineId}/jobs?include_retried=true`)).list
+}
+
+describe('a job that the runner has failed', () => {
+  test('is run again, and the change is merged with no person involved', async () => {
+    const id = await open(`{ unit: ${FLAKY}, lint: {} }`)
+    await world.workToTheEnd(id)
+    expect((await world.look(id)).item).toMatchObject({ phase: 'completed', resolution: 'merged', attempts: 0 })
+    expect(retries()).toHaveLength(1)
+    expect(await failuresKnown()).toEqual([
+      {
+        ...{ job_name: 'unit', failure_reason: 'runner_system_failure', matcher: 'lost-runner' },
+        ...{ decision: 'retried', run: 1, outcome: 'success' },
+      },
+    ])
+  })
+
+  test('is run again as often as its matcher allows, and then named with its link', async () => {
+    const id = await open('{ unit: { outcomes: [{ status: failed, failure_reason: runner_system_failure }] } }')
+    await workUntil(id, 'pipeline_not_green')
+    for (let round = 0; round < 12; round += 1) await world.later(id)
+    expect(retries()).toHaveLength(2)
+    const [latest] = await runsOf(id)
+    expect(await blockerOf(id)).toMatchObject({
+      code: 'pipeline_not_green',
+      message: 'job unit failed 3 times: runner_system_failure (lost-runner, which allows no more retries)',
+      links: [{ name: 'unit', url: latest?.['web_url'] }],
+    })
+    const known = await failuresKnown()
+    expect(known.map(({ run, decision, outcome }) => [run, decision, outcome])).toEqual([
+      [1, 'retried', 'failed'],
+      [2, 'retried', 'failed'],
+      [3, 'exhausted', null],
+    ])
+  })
+
+  test('waits before it is run again, and says until when', async () => {
+    const id = await open(`{ unit: ${FLAKY} }`, { mr: { herder: { delay: '5m' } } })
+    await workUntil(id, 'retrying_ci')
+    const { dimensions, now } = await world.look(id)
+    const until = dimensions.find(({ dimension }) => dimension === 'needs_ci_retry')?.pendingUntil
+    expect(Number(until) - now.getTime()).toBeGreaterThan(280_000)
+    expect((await blockerOf(id))?.message).toMatch(
+      /^job unit failed: runner_system_failure; it is run again at \d\d:\d\d UTC$/,
+    )
+    // However often it is looked at meanwhile.
+    for (let round = 0; round < 3; round += 1) await world.later(id)
+    expect(retries()).toHaveLength(0)
+    await world.database.db
+      .updateTable('mr_ci_failures')
+      .set({ seen_at: new Date(Date.now() - 301_000) })
+      .execute()
+    await world.workToTheEnd(id)
+    expect(retries()).toHaveLength(1)
+  })
+
+  test('in a child pipeline is run again there', async () => {
+    const outcomes = '[{ status: failed, failure_reason: runner_interrupted }, success]'
+    const id = await open(`{ unit: {}, down: { trigger: { outcomes: ${outcomes}, strategy: depend } } }`)
+    await world.workToTheEnd(id)
+    expect((await world.look(id)).item.resolution).toBe('merged')
+    expect(retries()).toHaveLength(1)
+  })
+
+  test('in a child pipeline that its parent does not wait for is run again, too', async () => {
+    const outcomes = '[{ status: failed, failure_reason: runner_interrupted }, success]'
+    const id = await open(`{ unit: { seconds: 3 }, down: { trigger: { outcomes: ${outcomes} } } }`)
+    await world.workToTheEnd(id)
+    expect((await world.look(id)).item.resolution).toBe('merged')
+    expect(retries()).toHaveLength(1)
+  })
+
+  test('of a merged result is run again', async () => {
+    world = await createMrWorld({
+      files: {
+        'README.md': '# Widgets\n',
+        '.sandbox-ci.yml': `workflow: { merged_results: true }\njobs: { unit: ${FLAKY} }\n`,
+      },
+      mr: { herder: { delay: '0s' } },
+    })
+    const id = await world.submit({ auto_merge: true })
+    await world.workToTheEnd(id)
+    expect((await world.look(id)).item.resolution).toBe('merged')
+    expect(retries()).toHaveLength(1)
+  })
+})
+
+describe('a failure is left alone', () => {
+  const cases: readonly [title: string, jobs: string, message: string, options?: MrWorldOptions][] = [
+    ['of the script', '{ unit: { outcomes: [failed] } }', 'job unit failed: script_failure'],
+    [
+      'that is worth a retry, beside one that is not',
+      `{ unit: ${FLAKY}, lint: { outcomes: [failed] } }`,
+      'job lint failed: script_failure; job unit failed: runner_system_failure',
+    ],
+    [
+      'in a pipeline of another project',
+      '{ down: { trigger: { project: other/none } } }',
+      'the pipeline of down failed: downstream_bridge_project_not_found',
+    ],
+    [
+      'that only an operator can mend',
+      '{ unit: { outcomes: [{ status: failed, failure_reason: no_matching_runner }] } }',
+      'job unit failed: no_matching_runner (no runner may take this job; look at its tags and at the runners of the project)',
+    ],
+    [
+      'that the project wants to be ignored',
+      `{ unit: ${FLAKY} }`,
+      'job unit failed: runner_system_failure',
+      { project: { herder: { matchers: [{ name: 'deploys', match: { job: 'un*' }, action: 'ignore' }] } } },
+    ],
+    [
+      'where the herder is off',
+      `{ unit: ${FLAKY} }`,
+      'job unit failed: runner_system_failure',
+      { mr: { herder: { enabled: false } } },
+    ],
+  ]
+  test.each(cases)('%s', async (_title, jobs, message, options) => {
+    const id = await open(jobs, options)
+    await workUntil(id, 'pipeline_not_green')
+    for (let round = 0; round < 5; round += 1) await world.later(id)
+    expect(retries()).toHaveLength(0)
+    expect((await world.look(id)).item).toMatchObject({ phase: 'active', attempts: 0, lastError: null })
+    const blocker = await blockerOf(id)
+    expect(blocker).toMatchObject({ code: 'pipeline_not_green', message })
+    expect(blocker?.links?.[0]?.url).toMatch(/\/-\/jobs\/\d+$/)
+  })
+
+  test('of a job that may fail', async () => {
+    const id = await open(
+      '{ unit: { allow_failure: true, outcomes: [{ status: failed, failure_reason: runner_system_failure }] }, lint: {} }',
+    )
+    await world.workToTheEnd(id)
+    expect((await world.look(id)).item.resolution).toBe('merged')
+    expect(retries()).toHaveLength(0)
+  })
+
+  test('and the note on the merge request names the job and links to it', async () => {
+    const id = await open('{ "unit [a]": { outcomes: [failed] } }')
+    await workUntil(id, 'pipeline_not_green')
+    for (let round = 0; round < 3; round += 1) await world.later(id)
+    const [run] = await runsOf(id)
+    const { detail } = await world.look(id)
+    const { list } = await world.server.call(
+      'GET',
+      `/merge_requests/${detail.mrIid}/notes?activity_filter=only_comments`,
+    )
+    const note = list.map(({ body }) => String(body)).find((body) => body.includes('script_failure')) ?? ''
+    expect(note).toContain('- job unit \\[a\\] failed: script_failure (`pipeline_not_green`')
+    expect(note).toContain(`  - unit \\[a\\]: <${run?.['web_url']}>`)
+  })
+})
+
+describe('a failure that only its log tells', () => {
+  const withLog = (log: string) => `{ unit: { outcomes: [{ status: failed, log: ${JSON.stringify(log)} }, success] } }`
+
+  test('is run again for the message of git, and not a word of the log is kept', async () => {
+    const log =
+      "secret-in-the-log\n\u001b[0;31mfatal: unable to access 'https://gitlab/x.git/': Could not resolve host: gitlab\u001b[0m\n"
+    const id = await open(withLog(log))
+    await world.workToTheEnd(id)
+    expect(retries()).toHaveLength(1)
+    expect(await failuresKnown()).toMatchObject([{ matcher: 'git-network', outcome: 'success' }])
+    const rows = await world.database.db.selectFrom('mr_ci_failures').selectAll().execute()
+    const details = await world.database.db.selectFrom('mr_details').selectAll().execute()
+    const stored = [rows, details].flat().map((row) => Object.values(row).map(String).join(' '))
+    expect(stored.join(' ')).not.toMatch(/secret-in-the-log|resolve host/)
+  })
+
+  test('is read once, however often the failed pipeline is looked at', async () => {
+    const id = await open(withLog('expected 1, got 2\n').replace(', success', ''))
+    await workUntil(id, 'pipeline_not_green')
+    for (let round = 0; round < 6; round += 1) await world.later(id)
+    expect(world.calls.filter((call) => call === 'getJobLogTail')).toHaveLength(1)
+    expect(await failuresKnown()).toMatchObject([{ matcher: null, decision: 'unmatched' }])
+  })
+
+  test('is no match where GitLab does not show the log', async () => {
+    const id = await open(withLog('curl: (56) Recv failure\n'))
+    world.answer('getJobLogTail', null)
+    await workUntil(id, 'pipeline_not_green')
+    expect(retries()).toHaveLength(0)
+  })
+})
+
+describe('somebody else', () => {
+  test('who runs the job again first is not interfered with', async () => {
+    const id = await open(`{ unit: ${FLAKY} }`)
+    world.alter('retryJob', async (given) => {
+      await world.server.call('POST', `/jobs/${given[1]}/retry`, undefined, 'developer')
+      return given
+    })
+    await world.workToTheEnd(id)
+    expect((await world.look(id)).item.resolution).toBe('merged')
+    expect(retries().map(({ user }) => user)).toEqual(['developer'])
+    expect(await failuresKnown()).toMatchObject([{ decision: 'refused' }])
+  })
+
+  test('who has canceled a job is obeyed', async () => {
+    const id = await open(`{ unit: ${FLAKY}, slow: { seconds: 50 } }`)
+    await world.work(id)
+    await world.later(id)
+    const slow = (await runsOf(id)).find(({ name }) => name === 'slow')
+    await world.server.pass(5_000)
+    await world.server.call('POST', `/jobs/${slow?.['id']}/cancel`)
+    for (let round = 0; round < 5; round += 1) await world.later(id)
+    expect(retries()).toHaveLength(0)
+  })
+
+  test('who starts a newer pipeline ends all retries of the older one, also in the last moment', async () => {
+    const twice = '[{ status: failed, failure_reason: runner_system_failure }]'
+    const id = await open(`{ one: { outcomes: ${twice} }, two: { outcomes: ${twice} } }`)
+    world.alter('retryJob', async (given) => {
+      await world.server.call('POST', `/merge_requests/${(await world.look(id)).detail.mrIid}/pipelines`)
+      return given
+    })
+    await world.work(id)
+    for (let round = 0; round < 4 && retries().length === 0; round += 1) await world.later(id)
+    // The one whose request was on its way; the other one was not run again.
+    expect(retries()).toHaveLength(1)
+    const decisions = (await failuresKnown()).map(({ decision }) => decision)
+    expect(decisions.toSorted()).toEqual(['outdated', 'retried'])
+  })
+
+  test('who pushes to the branch ends them', async () => {
+    const id = await open(`{ unit: ${FLAKY} }`, { mr: { herder: { delay: '5m' } } })
+    await workUntil(id, 'retrying_ci')
+    await world.server.commit('bot/change', { 'docs/more.md': 'more\n' })
+    await world.database.db
+      .updateTable('mr_ci_failures')
+      .set({ seen_at: new Date(0) })
+      .execute()
+    for (let round = 0; round < 5; round += 1) await world.later(id)
+    expect(retries().filter(({ user }) => user === 'maintainer')).toHaveLength(0)
+  })
+})
+
+describe('GitLab', () => {
+  test('that lets nobody run it again is told, and asked again later', async () => {
+    const id = await open(`{ unit: ${FLAKY} }`)
+    world.answer('retryJob', { retried: false, message: '403 Forbidden' })
+    await workUntil(id, 'pipeline_not_green')
+    expect((await blockerOf(id))?.message).toBe(
+      'job unit failed: runner_system_failure; GitLab does not let the service run it again (403 Forbidden)',
+    )
+    expect((await world.look(id)).item).toMatchObject({ attempts: 0, lastError: null })
+    await world.workToTheEnd(id)
+    expect(retries()).toHaveLength(1)
+  })
+
+  test.each<[string, () => void]>([
+    ['is refused', () => world.refuse('retryJob', networkError(CALL, 'ECONNRESET'))],
+    [
+      'is refused for now',
+      () => world.refuse('retryJob', errorOfAnswer(CALL, { status: 503, text: '', retryAfter: null })),
+    ],
+    ['is done but its answer is lost', () => world.loseAnswer('retryJob')],
+    ['is done but answered only after the lease was lost', () => world.answerLate('retryJob')],
+    ['is stopped before it began', () => world.stopBefore('retryJob')],
+  ])('a retry that %s is made once all the same', async (_fault, plan) => {
+    const id = await open(`{ unit: ${FLAKY} }`)
+    plan()
+    await world.workToTheEnd(id)
+    expect((await world.look(id)).item).toMatchObject({ resolution: 'merged', attempts: 0 })
+    expect(retries()).toHaveLength(1)
+    expect(await failuresKnown()).toMatchObject([{ decision: 'retried', outcome: 'success' }])
+  })
+
+  test('a retry that arrives after its own repetition changes nothing any more', async () => {
+    const id = await open(`{ unit: ${FLAKY} }`)
+    world.hold('retryJob')
+    await world.workToTheEnd(id)
+    expect(retries()).toHaveLength(1)
+    expect(await world.landHeld()).toMatchObject({ retried: false })
+    expect(retries()).toHaveLength(1)
+  })
+})
