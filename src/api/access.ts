@@ -6,16 +6,19 @@ import type { FastifyRequest } from 'fastify'
 import type { Audit } from '../audit/entry.ts'
 import type { Authenticator } from '../auth/authenticator.ts'
 import { type Identity, isPermission, may, type Permission, readable, type Scope } from '../auth/identity.ts'
-import { IdentityProviderUnavailable } from '../auth/unavailable.ts'
 import { WorkQueueError } from '../lib/errors.ts'
 import type { ItemScope, SubmissionScope } from '../queue/item-type.ts'
 import type { WorkItem } from '../queue/work-item.ts'
 import type { Rights } from '../queue/work-queue.ts'
+import { createAdmission, type RateLimits } from './admission.ts'
 import { type Asking, createDecisions, permissionDenied, rulesOf } from './decisions.ts'
 
 export interface Access {
   /** A hook that runs before the body is read. `permission`: whoever has it for no item type at all ends here. */
   authenticate(permission: Permission): (request: FastifyRequest) => Promise<void>
+  /** The same for what takes no permission: any caller who is known, even one that no rule gives anything. */
+  identify(request: FastifyRequest): Promise<void>
+  identityOf(request: FastifyRequest): Identity
   callerOf(request: FastifyRequest): string
   /** What the caller may do with what it submits: asked, and audited, once the submission has been read. */
   rightsFor(request: FastifyRequest, itemType: string): Rights
@@ -55,15 +58,6 @@ export interface VisibleItems {
   readonly isWhole: (itemType: string) => boolean
 }
 
-/** How often whom is listened to. */
-export interface RateLimits {
-  /** Before the token is looked at. @throws WorkQueueError `too_many_requests`. */
-  checkAddress(request: FastifyRequest): Promise<void>
-  countRefusal(request: FastifyRequest): Promise<void>
-  /** @throws WorkQueueError `too_many_requests`. */
-  countCaller(request: FastifyRequest, caller: string): Promise<void>
-}
-
 export interface AccessDependencies {
   readonly authenticator: Authenticator
   readonly audit: Audit
@@ -74,6 +68,7 @@ export interface AccessDependencies {
 export function createAccess({ authenticator, audit, rateLimits, scopeOf }: AccessDependencies): Access {
   const identities = new WeakMap<FastifyRequest, Identity>()
   const decisions = createDecisions(audit)
+  const admit = createAdmission({ authenticator, decisions, rateLimits })
 
   function identityOf(request: FastifyRequest): Identity {
     const identity = identities.get(request)
@@ -81,16 +76,22 @@ export function createAccess({ authenticator, audit, rateLimits, scopeOf }: Acce
     return identity
   }
 
+  async function know(request: FastifyRequest, permission: Permission | null): Promise<Identity> {
+    const identity = await admit(request, permission)
+    identities.set(request, identity)
+    return identity
+  }
+
   const asking = (request: FastifyRequest): Asking => ({ requestId: request.id, identity: identityOf(request) })
 
   return {
+    async identify(request) {
+      const identity = await know(request, null)
+      decisions.record(request.id, null, { identity, rules: rulesOf(identity) })
+    },
+    identityOf,
     authenticate: (permission) => async (request) => {
-      const identity = await authenticate(request, permission)
-      identities.set(request, identity)
-      await rateLimits.countCaller(request, identity.name).catch((error: unknown) => {
-        decisions.record(request.id, permission, { identity, rules: rulesOf(identity), refusal: 'too_many_requests' })
-        throw error
-      })
+      const identity = await know(request, permission)
       if (may(identity, permission, null)) return
       decisions.record(request.id, permission, { identity, rules: rulesOf(identity), refusal: 'permission_denied' })
       throw permissionDenied(permission, 'any item type')
@@ -150,25 +151,6 @@ export function createAccess({ authenticator, audit, rateLimits, scopeOf }: Acce
       return (itemType) => may(identity, permission, itemType)
     },
   }
-
-  async function authenticate(request: FastifyRequest, permission: Permission): Promise<Identity> {
-    await rateLimits.checkAddress(request)
-    try {
-      const result = await authenticator.authenticate(authorizationHeaders(request))
-      if (result.identity !== null) return result.identity
-      const { rules, reason } = result
-      const error = refusalOf(reason)
-      await rateLimits.countRefusal(request)
-      decisions.record(request.id, permission, { rules, refusal: error.code, reason })
-      throw error
-    } catch (error) {
-      if (error instanceof IdentityProviderUnavailable) {
-        const reason = String(error.facts['provider'])
-        decisions.record(request.id, permission, { rules: [], refusal: error.code, reason })
-      }
-      throw error
-    }
-  }
 }
 
 function toScope(itemType: string, { project, branch, paths }: Partial<SubmissionScope>): Scope {
@@ -178,22 +160,4 @@ function toScope(itemType: string, { project, branch, paths }: Partial<Submissio
     ...(branch === undefined ? {} : { sourceBranch: branch }),
     ...(paths === undefined ? {} : { paths }),
   }
-}
-
-/** All of them, from the raw headers: Node's parsed ones hold only the first. */
-function authorizationHeaders({ raw: { rawHeaders } }: FastifyRequest): readonly string[] {
-  return rawHeaders.filter(
-    (_value, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === 'authorization',
-  )
-}
-
-function refusalOf(reason: string): WorkQueueError {
-  if (reason === 'duplicated_header') {
-    return new WorkQueueError('invalid_request', 'The Authorization header came more than once; send exactly one.')
-  }
-  return new WorkQueueError(
-    'unauthenticated',
-    'This needs a valid token: send the header "Authorization: Bearer TOKEN" with a token that the service knows.',
-    { facts: { token_presented: reason !== 'missing' } },
-  )
 }

@@ -12,7 +12,8 @@ export interface Decisions {
   demand(about: Asking, permission: Permission, scope: Scope): void
   /** Answers, where `demand` throws. */
   ask(about: Asking, permission: Permission, scope: Scope): boolean
-  record(requestId: string, permission: Permission, decision: Decision): void
+  /** null: what was asked for takes no permission. */
+  record(requestId: string, permission: Permission | null, decision: Decision): void
 }
 
 export interface Asking {
@@ -34,11 +35,11 @@ export interface Decision {
 }
 
 export function createDecisions(audit: Audit): Decisions {
-  function record(requestId: string, permission: Permission, decision: Decision): void {
+  function record(requestId: string, permission: Permission | null, decision: Decision): void {
     const { identity, rules, scope, workItemId, refusal, reason } = decision
     audit.record({
       event_type: 'auth',
-      action: permission,
+      action: permission ?? 'whoami',
       outcome: refusal === undefined ? 'allowed' : 'denied',
       request_id: requestId,
       ...(identity === undefined ? {} : { caller: identity.name }),

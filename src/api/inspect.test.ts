@@ -104,7 +104,8 @@ describe('a dry run', () => {
       { rule: 'writer', permissions: ['submit'], itemTypes: '*' },
       { rule: 'reader', permissions: ['read'], itemTypes: '*', ...limits },
     ]
-    const authenticator = { authenticate: async () => ({ identity: { name: 'ci', grants } }) }
+    const credential = { kind: 'token', issuer: null, expiresAt: null } as const
+    const authenticator = { authenticate: async () => ({ identity: { name: 'ci', grants, credential } }) }
     const { withContents, start } = watchContents()
     const { post } = await start({ authenticator })
     expect([(await post('/inspect', aNote)).statusCode, withContents]).toEqual([200, [expected]])

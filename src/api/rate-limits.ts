@@ -6,7 +6,7 @@
 import fastifyRateLimit from '@fastify/rate-limit'
 import type { FastifyRequest } from 'fastify'
 import { WorkQueueError } from '../lib/errors.ts'
-import type { RateLimits } from './access.ts'
+import type { RateLimits } from './admission.ts'
 import type { Api } from './routes/route.ts'
 
 /** Requests a minute; null = no limit. */

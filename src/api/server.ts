@@ -36,6 +36,7 @@ import { registerRetryWorkItem } from './routes/retry-work-item.ts'
 import { registerReviveEvents } from './routes/revive-events.ts'
 import type { Api } from './routes/route.ts'
 import { registerSubmitWorkItem } from './routes/submit-work-item.ts'
+import { registerWhoAmI } from './routes/whoami.ts'
 import { acceptJsonBodies, validatorCompiler } from './validation.ts'
 
 export interface ApiDependencies {
@@ -144,6 +145,7 @@ export async function createApi(dependencies: ApiDependencies): Promise<Api> {
       registerListDeadEvents(scope, routes)
       registerReviveEvents(scope, routes)
       registerPauses(scope, routes)
+      registerWhoAmI(scope, routes)
       registerHerder(scope, routes)
     },
     { prefix: '/api/v1' },

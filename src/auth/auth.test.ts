@@ -80,6 +80,7 @@ describe('the authenticator', () => {
     const { identity } = await authenticator.authenticate([`Bearer ${token}`])
     expect(identity).toEqual({
       name: 'token:ci',
+      credential: { kind: 'token', issuer: null, expiresAt: null },
       grants: [{ rule: 'ci', permissions: ['submit'], itemTypes: '*' }],
     })
   })
@@ -105,8 +106,10 @@ describe('the authenticator', () => {
 })
 
 describe('permissions', () => {
+  const credential = { kind: 'token', issuer: null, expiresAt: null } as const
   const identity: Identity = {
     name: 'token:x',
+    credential,
     grants: [
       { rule: 'a', permissions: ['submit'], itemTypes: ['mr'] },
       { rule: 'b', permissions: ['cancel', 'submit'], itemTypes: ['mr', 'cve'] },
@@ -129,6 +132,6 @@ describe('permissions', () => {
   })
 
   test('of nobody are none', () => {
-    expect(PERMISSIONS.filter((permission) => may({ name: 'x', grants: [] }, permission, null))).toEqual([])
+    expect(PERMISSIONS.filter((permission) => may({ name: 'x', credential, grants: [] }, permission, null))).toEqual([])
   })
 })

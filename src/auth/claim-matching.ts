@@ -40,7 +40,7 @@ function comparableValues(claim: unknown): readonly string[] {
 }
 
 /** A key that begins with `/` is a JSON pointer through objects; any other is the name of a claim, dots and all. */
-function claimAt(claims: unknown, key: string): unknown {
+export function claimAt(claims: unknown, key: string): unknown {
   return pointerSegments(key).reduce<unknown>(
     (value, segment) => (isObject(value) && Object.hasOwn(value, segment) ? value[segment] : undefined),
     claims,

@@ -8,7 +8,12 @@ import { allowingRules, type Identity, may, type Permission, readable, type Scop
 
 function identity(...rules: readonly object[]): Identity {
   const named = rules.map((rule, index) => ({ name: `r${index}`, token_sha256: `${index}`.repeat(64), ...rule }))
-  return { name: 'token:x', grants: authConfigSchema.parse({ rules: named }).rules.map((rule) => activate(rule).grant) }
+  const credential = { kind: 'token', issuer: null, expiresAt: null } as const
+  return {
+    name: 'token:x',
+    credential,
+    grants: authConfigSchema.parse({ rules: named }).rules.map((rule) => activate(rule).grant),
+  }
 }
 
 const scoped = identity({

@@ -4,6 +4,7 @@
  * do anything with items may read them. One rule has to cover the whole of what is asked: two rules, each for a half of
  * the paths, do not make a third.
  */
+import type { CallerKind } from './caller-name.ts'
 import type { Limit } from './limit.ts'
 
 /** `overwrite`: to submit what may write over commits of somebody else. */
@@ -34,10 +35,20 @@ export interface Grant {
   readonly paths?: Limit
 }
 
+/** What a caller has shown. */
+export interface Credential {
+  readonly kind: CallerKind
+  /** Who has signed it, or vouches for it; null of a static token. */
+  readonly issuer: string | null
+  /** null: it does not expire, or does not say when. */
+  readonly expiresAt: Date | null
+}
+
 export interface Identity {
   /** Stored with what the caller submits, and shown in the audit; see `caller-name.ts`. */
   readonly name: string
   readonly grants: readonly Grant[]
+  readonly credential: Credential
   /** More about this token for the audit, snake_case: nothing that would let anybody use it. */
   readonly facts?: Readonly<Record<string, string>>
 }

@@ -2,11 +2,12 @@
  * Callers with a JSON Web Token. The issuer that the token claims chooses, by its exact name, one set of keys, one list of
  * algorithms and one set of rules; a token whose issuer no rule names is refused without asking anybody.
  */
-import type { JWTVerifyGetKey } from 'jose'
+import type { JWTPayload, JWTVerifyGetKey } from 'jose'
 import { type ActiveRule, type Authentication, activate, isExpired, refuse } from './authentication.ts'
 import { callerName } from './caller-name.ts'
 import { unmetConditions } from './claim-matching.ts'
 import type { IssuerSettings } from './config.ts'
+import type { Credential } from './identity.ts'
 import { CLUSTER_ISSUER } from './issuer-url.ts'
 import { readUnverifiedJwt } from './jwt-shape.ts'
 import { type AuthClock, IdentityProviderUnavailable } from './unavailable.ts'
@@ -56,7 +57,7 @@ export function createJwtCallers(
 }
 
 interface Verified {
-  readonly claims: object
+  readonly claims: JWTPayload
   readonly subject: string
 }
 
@@ -71,12 +72,16 @@ function judge(
   const name = issuer === CLUSTER_ISSUER ? serviceAccountName(subject) : callerName('jwt', alias, subject)
   if (name === null) return refuse('nameless')
   const matched = looks.filter(({ entry, unmet }) => unmet.length === 0 && !isExpired(entry, now))
-  return { identity: { name, grants: matched.map(({ entry }) => entry.grant), facts: factsOf(claims) } }
+  const credential: Credential = {
+    kind: issuer === CLUSTER_ISSUER ? 'k8s' : 'jwt',
+    issuer: claims.iss ?? null,
+    expiresAt: claims.exp === undefined ? null : new Date(claims.exp * 1_000),
+  }
+  return { identity: { name, grants: matched.map(({ entry }) => entry.grant), credential, facts: factsOf(claims) } }
 }
 
 /** The token's own id, by which its issuer can tell which job or session it was made for. */
-function factsOf(claims: object): Readonly<Record<string, string>> {
-  const id: unknown = 'jti' in claims ? claims.jti : undefined
+function factsOf({ jti: id }: JWTPayload): Readonly<Record<string, string>> {
   return typeof id === 'string' && /^[A-Za-z0-9._~:/+=-]{1,128}$/.test(id) ? { token_id: id } : {}
 }
 

@@ -32,6 +32,12 @@ export function readUnverifiedJwt(token: string): UnverifiedJwt | null {
   return typeof issuer === 'string' ? { issuer, algorithm: alg } : null
 }
 
+/** What it claims, whoever wrote it: for explaining, never for deciding. */
+export function unverifiedClaims(token: string): Readonly<Record<string, unknown>> {
+  const payload = decode(token.split('.')[1] ?? '')
+  return (payload === null ? null : parseTokenJson(payload)) ?? {}
+}
+
 /** Node decodes whatever it can; a part has one spelling here. */
 function decode(part: string): Buffer | null {
   if (!/^[A-Za-z0-9_-]+$/.test(part)) return null

@@ -21,6 +21,7 @@ export function createOpenShiftCallers(
     const matched = active.filter(
       (entry) => !isExpired(entry, now()) && entry.rule.groups?.some((one) => groups.has(one)),
     )
-    return { identity: { name, grants: matched.map(({ grant }) => grant) } }
+    const credential = { kind: 'openshift', issuer: users.url, expiresAt: null } as const
+    return { identity: { name, grants: matched.map(({ grant }) => grant), credential } }
   }
 }

@@ -17,6 +17,8 @@ export interface OpenShiftUser {
 }
 
 export interface OpenShiftUsers {
+  /** The API that vouches for them. */
+  readonly url: string
   /** null: the cluster knows no such token. @throws IdentityProviderUnavailable. */
   userOf(token: string): Promise<OpenShiftUser | null>
 }
@@ -115,6 +117,7 @@ export function createOpenShiftUsers({
   }
 
   return {
+    url: apiUrl,
     async userOf(token) {
       const key = createHmac('sha256', hashKey).update(token).digest('base64')
       const known = users.get(key)

@@ -15,6 +15,7 @@ export function createStaticCallers(rules: readonly AuthRule[], now: () => Date)
     if (match === undefined) return refuse('unknown_token')
     const { name } = match.active.rule
     if (isExpired(match.active, now())) return refuse('expired', [name])
-    return { identity: { name: `token:${name}`, grants: [match.active.grant] } }
+    const credential = { kind: 'token', issuer: null, expiresAt: match.active.rule.expires_at ?? null } as const
+    return { identity: { name: `token:${name}`, grants: [match.active.grant], credential } }
   }
 }

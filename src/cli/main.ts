@@ -20,6 +20,7 @@ import { registerShowCommand } from './show.ts'
 import { registerSubmitCommand } from './submit.ts'
 import { registerTokenCommand } from './token.ts'
 import { registerWatchCommand } from './watch.ts'
+import { registerWhoAmICommand } from './whoami.ts'
 
 const packageFile = readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')
 const { version } = z.object({ version: z.string() }).parse(JSON.parse(packageFile))
@@ -48,6 +49,7 @@ program.commandsGroup('The service:')
 registerQueueCommand(program)
 registerPauseCommands(program)
 registerHerderCommand(program)
+registerWhoAmICommand(program)
 registerTokenCommand(program)
 // The service takes a second to load; whoever asks it over HTTP should not wait for that.
 if (!program.commands.some((command) => command.name() === process.argv[2])) {

@@ -1,5 +1,6 @@
 /** The commands that run the service itself, and so load all of it. main.ts loads this file only when one is asked for. */
 import type { Command } from 'commander'
+import { registerAuthCommand } from './auth-explain.ts'
 import { registerConfigCommand } from './config-check.ts'
 import { registerMigrateCommand } from './migrate.ts'
 import { registerSandboxCommand } from './sandbox.ts'
@@ -11,5 +12,6 @@ export function registerServiceCommands(program: Command): void {
   registerServeCommand(program)
   registerMigrateCommand(program)
   registerConfigCommand(program)
+  registerAuthCommand(program)
   registerSandboxCommand(program)
 }

@@ -26,6 +26,7 @@ import {
   revivedSchema,
 } from '../contract/queue.ts'
 import { type ListQuery, MAX_SUBMISSION_BYTES } from '../contract/requests.ts'
+import { type WhoAmI, whoamiSchema } from '../contract/whoami.ts'
 import {
   type ListAnswer,
   listAnswerSchema,
@@ -53,6 +54,7 @@ export interface Client {
   reviveEvent(eventId: string): Promise<RevivedEvents>
   /** All dead events of one work item. */
   reviveEventsOf(workItemId: string): Promise<RevivedEvents>
+  whoami(): Promise<WhoAmI>
   pauses(): Promise<PausesView>
   pause(request: PauseRequest): Promise<PauseView>
   resume(pauseId: string): Promise<PauseView>
@@ -149,6 +151,7 @@ export function createClient(options: ClientOptions): Client {
     herderCoverage: (query = {}) => read(`/herder/coverage${queryString(query)}`, herderCoverageSchema),
     herderTest: (jobUrl) => read(`/herder/test${queryString({ job_url: jobUrl })}`, herderTestSchema),
     reviveEventsOf: (id) => call('POST', `/work-items/${encodeURIComponent(id)}/revive-events`, revivedSchema),
+    whoami: () => read('/whoami', whoamiSchema),
     pauses: () => read('/pauses', pausesSchema),
     pause: (request) => call('POST', '/pauses', pauseSchema, request),
     resume: (id) => call('DELETE', `/pauses/${encodeURIComponent(id)}`, pauseSchema),

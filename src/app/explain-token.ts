@@ -1,0 +1,2 @@
+/** Explaining tokens, for the command line. */
+export { type Explanation, explainToken } from '../auth/explain.ts'
