@@ -105,6 +105,40 @@ describe('a job that the runner has failed', () => {
     expect(retries()).toHaveLength(1)
   })
 
+  test("waits for the next budget when this hour's is spent", async () => {
+    const two = `{ one: { stage: build, ${FLAKY.slice(1)}, two: ${FLAKY} }`
+    const id = await open(two, { mr: { herder: { budget: 1 } } })
+    await workUntil(id, 'retrying_ci')
+    for (let round = 0; round < 12; round += 1) await world.later(id)
+    expect(retries()).toHaveLength(1)
+    expect((await blockerOf(id))?.message).toMatch(
+      /^job two failed: .*, because the budget for retries is spent until then$/,
+    )
+    await world.database.db
+      .updateTable('mr_ci_failures')
+      .set({ retried_at: new Date(Date.now() - 3_601_000) })
+      .where('job_name', '=', 'one')
+      .execute()
+    await world.workToTheEnd(id)
+    expect(retries()).toHaveLength(2)
+  })
+
+  test('waits while too much fails at once', async () => {
+    const id = await open(`{ one: ${FLAKY}, two: ${FLAKY} }`, {
+      mr: { herder: { breaker: { failures: 2, window: '10m' } } },
+    })
+    await workUntil(id, 'retrying_ci')
+    for (let round = 0; round < 4; round += 1) await world.later(id)
+    expect(retries()).toHaveLength(0)
+    expect((await blockerOf(id))?.message).toMatch(/, unless so much goes on failing in all projects$/)
+    await world.database.db
+      .updateTable('mr_ci_failures')
+      .set({ seen_at: new Date(Date.now() - 601_000) })
+      .execute()
+    await world.workToTheEnd(id)
+    expect(retries()).toHaveLength(2)
+  })
+
   test('in a child pipeline is run again there', async () => {
     const outcomes = '[{ status: failed, failure_reason: runner_interrupted }, success]'
     const id = await open(`{ unit: {}, down: { trigger: { outcomes: ${outcomes}, strategy: depend } } }`)
@@ -295,6 +329,22 @@ describe('GitLab', () => {
     expect((await blockerOf(id))?.message).toBe(
       'job unit failed: runner_system_failure; GitLab does not let the service run it again (403 Forbidden)',
     )
+    expect((await world.look(id)).item).toMatchObject({ attempts: 0, lastError: null })
+    await world.workToTheEnd(id)
+    expect(retries()).toHaveLength(1)
+  })
+
+  test('that does not show the jobs ends no item', async () => {
+    const id = await open(`{ unit: ${FLAKY} }`)
+    world.refuse(
+      'listJobs',
+      errorOfAnswer(CALL, { status: 403, text: '{"message":"403 Forbidden"}', retryAfter: null }),
+    )
+    await world.work(id)
+    for (let round = 0; round < 8 && (await blockerOf(id))?.message.includes('does not show') !== true; round += 1) {
+      await world.later(id)
+    }
+    expect((await blockerOf(id))?.message).toContain('GitLab does not show its jobs to the service (403 Forbidden)')
     expect((await world.look(id)).item).toMatchObject({ attempts: 0, lastError: null })
     await world.workToTheEnd(id)
     expect(retries()).toHaveLength(1)
