@@ -45,8 +45,8 @@ export function jobCalls(connection: Connection): Pick<GitLab, 'listJobs' | 'get
         const answer = await connection(Jobs, call).retry(projectId, jobId)
         return { retried: true, job: readAnswer(jobSchema, answer, 'a retry') }
       } catch (error) {
-        if (!(error instanceof GitLabError) || error.status !== 403) throw error
-        return { retried: false, message: error.answer }
+        if (!(error instanceof GitLabError) || error.failure === 'transient') throw error
+        return { retried: false, message: error.answer || error.message }
       }
     },
   }

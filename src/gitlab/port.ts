@@ -200,7 +200,7 @@ export type GitLabMergeAnswer =
   | { readonly merged: true; readonly mergeRequest: GitLabMergeRequest }
   | { readonly merged: false; readonly status: number; readonly message: string }
 
-/** What GitLab said to a retry: the new run, or that it runs no such job again (403): look at the jobs once more. */
+/** What GitLab said to a retry: the new run, or why there is none (mostly 403): look at the jobs once more. */
 export type GitLabRetryAnswer =
   | { readonly retried: true; readonly job: GitLabJob }
   | { readonly retried: false; readonly message: string }

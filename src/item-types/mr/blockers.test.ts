@@ -32,6 +32,17 @@ describe('findBlockers', () => {
     expect(found.map(({ code }) => code)).toEqual(['writing'])
   })
 
+  test('names the jobs that failed, whatever else it waits for, as long as that pipeline is the newest', () => {
+    const reason = { code: 'pipeline_not_green', message: 'job unit failed: script_failure', clearedBy: 'CI' }
+    const failed = { headPipelineId: 11, headPipelineStatus: 'failed', waitsFor: APPROVAL } as const
+    const ciFinding = { pipelineId: 11, judged: '', state: 'left', reason } as const
+    const codesOf = (detail: Partial<MrDetail>) => blockersOf(detail).map(({ code }) => code)
+    expect(codesOf({ ...failed, ciFinding })).toEqual(['waiting_for_approval', 'pipeline_not_green'])
+    expect(codesOf({ ...failed, ciFinding, headPipelineId: 12 })).toEqual(['waiting_for_approval'])
+    const said = { ...APPROVAL, ...reason }
+    expect(codesOf({ ...failed, ciFinding, waitsFor: said })).toEqual(['pipeline_not_green'])
+  })
+
   test('puts a failure that is tried again in front', () => {
     const lastError = { code: 'gitlab_timeout', message: 'GitLab did not answer', at: NOON.toISOString() }
     const found = findBlockers(mrSnapshot({ item: { lastError }, detail: { waitsFor: APPROVAL }, dimensions: AT_REST }))

@@ -13,7 +13,7 @@ export function findBlockers({ item, detail, dimensions, now }: Snapshot<MrDetai
     return [{ code, message, since: new Date(at), clearedBy: 'the caller, with a retry or a changed submission' }]
   }
   if (item.phase !== 'active') return []
-  const waits = [{ since: item.updatedAt, ...waitOf(detail, dimensions, now) }]
+  const waits = [{ since: item.updatedAt, ...waitOf(detail, dimensions, now) }, ...failedJobsOf(detail)]
   if (item.lastError === null) return waits
   const { code, message, at } = item.lastError
   return [{ code, message: `${message}; it is tried again`, since: new Date(at), clearedBy: 'the service' }, ...waits]
@@ -32,4 +32,11 @@ function waitOf(detail: MrDetail, dimensions: readonly Dimension[], now: Date): 
   }
   const { since, ...wait } = detail.waitsFor
   return { ...wait, since: new Date(since) }
+}
+
+/** Beside what it waits for first: its pipeline has failed, too. */
+function failedJobsOf({ ciFinding, waitsFor, headPipelineId, headPipelineStatus }: MrDetail): readonly Blocker[] {
+  if (ciFinding === null || ciFinding.pipelineId !== headPipelineId || headPipelineStatus !== 'failed') return []
+  if (waitsFor === null || ['pipeline_not_green', 'retrying_ci'].includes(waitsFor.code)) return []
+  return [{ ...ciFinding.reason, since: null }]
 }

@@ -18,6 +18,12 @@ describe('decide', () => {
     ['lets a deferred look sleep', { ...settled, needs_reconcile: LATER }, null],
     ['wakes a deferred look at its time', { ...settled, needs_reconcile: NOON }, 'reconcile_mr'],
     ['reconciles while a write is deferred', { needs_mr: LATER, needs_reconcile: 'true' }, 'reconcile_mr'],
+    [
+      'looks at the pipeline again before it runs jobs again',
+      { needs_mr: 'false', needs_reconcile: 'true', needs_ci_retry: 'true' },
+      'reconcile_mr',
+    ],
+    ['runs failed jobs again when that is needed', { ...settled, needs_ci_retry: 'true' }, 'retry_ci'],
     ['knows nothing of dimensions it does not declare', { ...settled, needs_coffee: 'true' }, null],
   ])('%s', (_title, dimensions, action) => {
     expect(decide(mrSnapshot({ dimensions }))).toBe(action)

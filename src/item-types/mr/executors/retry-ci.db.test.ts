@@ -1,10 +1,8 @@
-/** The herder against the sandbox: what is run again, what is left alone and how it is told, and that every retry is made once. */
+/** The herder against the sandbox: what is run again, what is left alone, and how it is told. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { createMrWorld, type MrWorld, type MrWorldOptions } from '../../../../test/support/mr-world.ts'
-import { errorOfAnswer, networkError } from '../../../gitlab/errors.ts'
 
 const FLAKY = '{ outcomes: [{ status: failed, failure_reason: runner_system_failure }, success] }'
-const CALL = { method: 'POST', endpoint: 'projects/1/jobs/2/retry' }
 
 let world: MrWorld
 
@@ -13,7 +11,10 @@ afterEach(() => world.remove())
 async function open(jobs: string, options: MrWorldOptions = {}): Promise<string> {
   const { herder, ...mr } = (options.mr ?? {}) as { herder?: object }
   world = await createMrWorld({
-    files: { 'README.md': '# Widgets\n', '.sandbox-ci.yml': `stages: [build, test]\njobs: ${jobs}\n` },
+    files: {
+      'README.md': '# Widgets\n',
+      '.sandbox-ci.yml': `stages: [build, test]\nworkflow: { branches: none }\njobs: ${jobs}\n`,
+    },
     ...options,
     mr: { ...mr, herder: { delay: '0s', ...herder } },
   })
@@ -103,6 +104,40 @@ describe('a job that the runner has failed', () => {
       .execute()
     await world.workToTheEnd(id)
     expect(retries()).toHaveLength(1)
+  })
+
+  test("waits for the next budget when this hour's is spent", async () => {
+    const two = `{ one: { stage: build, ${FLAKY.slice(1)}, two: ${FLAKY} }`
+    const id = await open(two, { mr: { herder: { budget: 1 } } })
+    await workUntil(id, 'retrying_ci')
+    for (let round = 0; round < 12; round += 1) await world.later(id)
+    expect(retries()).toHaveLength(1)
+    expect((await blockerOf(id))?.message).toMatch(
+      /^job two failed: .*, because the budget for retries is spent until then$/,
+    )
+    await world.database.db
+      .updateTable('mr_ci_failures')
+      .set({ retried_at: new Date(Date.now() - 3_601_000) })
+      .where('job_name', '=', 'one')
+      .execute()
+    await world.workToTheEnd(id)
+    expect(retries()).toHaveLength(2)
+  })
+
+  test('waits while too much fails at once', async () => {
+    const id = await open(`{ one: ${FLAKY}, two: ${FLAKY} }`, {
+      mr: { herder: { breaker: { failures: 2, window: '10m' } } },
+    })
+    await workUntil(id, 'retrying_ci')
+    for (let round = 0; round < 4; round += 1) await world.later(id)
+    expect(retries()).toHaveLength(0)
+    expect((await blockerOf(id))?.message).toMatch(/, unless so much goes on failing in all projects$/)
+    await world.database.db
+      .updateTable('mr_ci_failures')
+      .set({ seen_at: new Date(Date.now() - 601_000) })
+      .execute()
+    await world.workToTheEnd(id)
+    expect(retries()).toHaveLength(2)
   })
 
   test('in a child pipeline is run again there', async () => {
@@ -236,18 +271,6 @@ describe('a failure that only its log tells', () => {
 })
 
 describe('somebody else', () => {
-  test('who runs the job again first is not interfered with', async () => {
-    const id = await open(`{ unit: ${FLAKY} }`)
-    world.alter('retryJob', async (given) => {
-      await world.server.call('POST', `/jobs/${given[1]}/retry`, undefined, 'developer')
-      return given
-    })
-    await world.workToTheEnd(id)
-    expect((await world.look(id)).item.resolution).toBe('merged')
-    expect(retries().map(({ user }) => user)).toEqual(['developer'])
-    expect(await failuresKnown()).toMatchObject([{ decision: 'refused' }])
-  })
-
   test('who has canceled a job is obeyed', async () => {
     const id = await open(`{ unit: ${FLAKY}, slow: { seconds: 50 } }`)
     await world.work(id)
@@ -284,46 +307,5 @@ describe('somebody else', () => {
       .execute()
     for (let round = 0; round < 5; round += 1) await world.later(id)
     expect(retries().filter(({ user }) => user === 'maintainer')).toHaveLength(0)
-  })
-})
-
-describe('GitLab', () => {
-  test('that lets nobody run it again is told, and asked again later', async () => {
-    const id = await open(`{ unit: ${FLAKY} }`)
-    world.answer('retryJob', { retried: false, message: '403 Forbidden' })
-    await workUntil(id, 'pipeline_not_green')
-    expect((await blockerOf(id))?.message).toBe(
-      'job unit failed: runner_system_failure; GitLab does not let the service run it again (403 Forbidden)',
-    )
-    expect((await world.look(id)).item).toMatchObject({ attempts: 0, lastError: null })
-    await world.workToTheEnd(id)
-    expect(retries()).toHaveLength(1)
-  })
-
-  test.each<[string, () => void]>([
-    ['is refused', () => world.refuse('retryJob', networkError(CALL, 'ECONNRESET'))],
-    [
-      'is refused for now',
-      () => world.refuse('retryJob', errorOfAnswer(CALL, { status: 503, text: '', retryAfter: null })),
-    ],
-    ['is done but its answer is lost', () => world.loseAnswer('retryJob')],
-    ['is done but answered only after the lease was lost', () => world.answerLate('retryJob')],
-    ['is stopped before it began', () => world.stopBefore('retryJob')],
-  ])('a retry that %s is made once all the same', async (_fault, plan) => {
-    const id = await open(`{ unit: ${FLAKY} }`)
-    plan()
-    await world.workToTheEnd(id)
-    expect((await world.look(id)).item).toMatchObject({ resolution: 'merged', attempts: 0 })
-    expect(retries()).toHaveLength(1)
-    expect(await failuresKnown()).toMatchObject([{ decision: 'retried', outcome: 'success' }])
-  })
-
-  test('a retry that arrives after its own repetition changes nothing any more', async () => {
-    const id = await open(`{ unit: ${FLAKY} }`)
-    world.hold('retryJob')
-    await world.workToTheEnd(id)
-    expect(retries()).toHaveLength(1)
-    expect(await world.landHeld()).toMatchObject({ retried: false })
-    expect(retries()).toHaveLength(1)
   })
 })

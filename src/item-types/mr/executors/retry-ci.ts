@@ -4,13 +4,14 @@
  * there as a run, and is not repeated. Right before each write the merge request is read once more: a newer pipeline ends all
  * retries of the older one. What failed is named to people either way. Decisions 0047 and 0077.
  */
+import { GitLabError } from '../../../gitlab/errors.ts'
 import type { GitLabMergeRequest, GitLabPipeline } from '../../../gitlab/port.ts'
 import { contentHash } from '../../../lib/content-hash.ts'
 import type { ExecutorResult } from '../../../queue/item-type.ts'
 import type { MrProjectConfig } from '../config.ts'
 import type { CiFinding } from '../detail.ts'
 import { NEEDS_CI_RETRY, NEEDS_RECONCILE } from '../dimensions.ts'
-import { explainLeft, explainRefused, explainRetried, explainWaiting } from '../herder/explain.ts'
+import { explainHidden, explainLeft, explainRefused, explainRetried, explainWaiting } from '../herder/explain.ts'
 import { type Failure, findFailures, findOutcomes, type Run } from '../herder/failures.ts'
 import { type Judgement, judge, type KnownFailure, MAX_FAILURES } from '../herder/judge.ts'
 import { readLogTail } from '../herder/log-tail.ts'
@@ -20,7 +21,6 @@ import { isPipelineOf } from '../merge-gate.ts'
 import { askOf } from './answers.ts'
 import { collectRuns } from './ci-runs.ts'
 import { type Action, createExecutor, type MrServices, SUCCEEDED } from './context.ts'
-import { withRights } from './project.ts'
 import { recordWait } from './waiting.ts'
 
 /** After another process has taken what was left of a budget. */
@@ -32,7 +32,7 @@ export function createRetryCi(services: MrServices) {
     const policy = services.inspector.policyOf(action.draft.detail.project)
     const failed = policy === null ? null : await findFailed(action, policy)
     if (policy === null || failed === null) return leaveToReconcile(action)
-    return withRights(action, () => herd({ ...action, ...failed, policy, rules: rulesOf(policy) }))
+    return herd({ ...action, ...failed, policy, rules: rulesOf(policy) })
   })
 }
 
@@ -75,7 +75,12 @@ async function readHead({ services, draft, context }: Action): Promise<Head | nu
 
 async function herd(herding: Herding): Promise<ExecutorResult> {
   const { services, draft, projectId, pipeline, rules } = herding
-  const runs = await readRuns(herding)
+  const runs = await readRuns(herding).catch((error: unknown) => {
+    if (error instanceof GitLabError && error.failure === 'permanent') return error
+    throw error
+  })
+  // A red pipeline waits for whoever it waited for before there was a herder: what it cannot read must not end an item.
+  if (runs instanceof GitLabError) return leave(herding, '', explainHidden(runs.answer))
   const failures = findFailures(runs)
   const judged = contentHash([rules.fingerprint, ...failures.map(({ jobId }) => String(jobId)).toSorted()])
   const { ciFinding } = draft.detail
@@ -147,19 +152,20 @@ async function follow(
 ): Promise<ExecutorResult> {
   if (judgement.obstacles.size > 0) return leave(herding, judged, explainLeft(judgement, failures))
   const { waitingUntil } = judgement
-  if (waitingUntil === null) return retryAll(herding, judged, failures)
-  conclude(herding, { judged, state: 'waiting', reason: explainWaiting(judgement, failures) })
-  herding.draft.need(NEEDS_CI_RETRY, { deferMs: waitingUntil.getTime() - now.getTime() })
+  if (waitingUntil === null) {
+    const wanted = failures.flatMap(({ jobId, matcher }) => (matcher === null ? [] : [{ jobId, matcher }]))
+    if (await reserveRetries(herding.services.db, herding.projectId, wanted)) return retryAll(herding, judged, failures)
+  }
+  const until = waitingUntil ?? new Date(now.getTime() + BUDGET_WAIT_MS)
+  const reason = explainWaiting(judgement.waitsFor ?? 'budget', until, failures)
+  conclude(herding, { judged, state: 'waiting', reason })
+  herding.draft.need(NEEDS_CI_RETRY, { deferMs: until.getTime() - now.getTime() })
   return SUCCEEDED
 }
 
+/** They are taken out of the budgets by now. */
 async function retryAll(herding: Herding, judged: string, failures: readonly KnownFailure[]): Promise<ExecutorResult> {
-  const { services, draft, projectId } = herding
-  const wanted = failures.flatMap(({ jobId, matcher }) => (matcher === null ? [] : [{ jobId, matcher }]))
-  if (!(await reserveRetries(services.db, projectId, wanted))) {
-    draft.need(NEEDS_CI_RETRY, { deferMs: BUDGET_WAIT_MS })
-    return SUCCEEDED
-  }
+  const { services, projectId } = herding
   const { refused, outdated, answer } = await retryEach(herding, failures)
   await releaseRetries(services.db, projectId, outdated, 'outdated')
   await releaseRetries(services.db, projectId, refused, 'refused')

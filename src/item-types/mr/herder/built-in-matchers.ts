@@ -72,7 +72,7 @@ const MATCHERS: readonly MatcherInput[] = [
   {
     name: 'gitlab-hiccup',
     match: {
-      failure_reason: ['api_failure', 'scheduler_failure', 'stale_schedule', 'job_router_failure', 'job_token_expired'],
+      failure_reason: ['api_failure', 'scheduler_failure', 'stale_schedule', 'job_router_failure'],
     },
     action: 'retry',
   },

@@ -71,7 +71,7 @@ export const herderSchema = z.strictObject({
     .strictObject({ failures: z.int().min(2).max(10_000).prefault(40), window: durationSchema.prefault('10m') })
     .prefault({}),
   /** How much of the end of a log is looked at. */
-  log_tail_bytes: z.int().min(1_024).max(1_048_576).prefault(65_536),
+  log_tail_bytes: z.int().min(1_024).max(262_144).prefault(65_536),
   /** How long is kept what became of failures; never their logs. */
   remember: durationSchema.prefault('90d'),
 })

@@ -3,6 +3,7 @@
  * only looks. A log is read to be matched, and nothing of it is in any answer.
  */
 import type { Database } from '../../../db/database.ts'
+import { GitLabError } from '../../../gitlab/errors.ts'
 import type { GitLab, GitLabJob } from '../../../gitlab/port.ts'
 import { WorkQueueError } from '../../../lib/errors.ts'
 import type { Herder, HerderTest } from '../../../queue/herder.ts'
@@ -58,9 +59,9 @@ export function createHerder({ db, gitlab, config }: HerderDependencies): Herder
 
     async test(jobUrl, signal) {
       const place = findPlace(config.projects, jobUrl)
-      const project = place === null ? null : await gitlab.getProject(place.project.path, { signal })
+      const project = place === null ? null : await orNothing(gitlab.getProject(place.project.path, { signal }))
       const isIt = project !== null && place !== null && place.base === `${project.webUrl}/-/jobs/`
-      const job = isIt ? await gitlab.getJob(project.id, place.jobId, { signal }) : null
+      const job = isIt ? await orNothing(gitlab.getJob(project.id, place.jobId, { signal })) : null
       if (place === null || project === null || job === null) {
         throw new WorkQueueError('job_not_found', `There is no job of a configured project at ${jobUrl}.`)
       }
@@ -73,6 +74,16 @@ export function createHerder({ db, gitlab, config }: HerderDependencies): Herder
       const log = typeof tail === 'string' ? readLogTail(tail, Buffer.byteLength(tail) < maxBytes) : tail
       return describeTest(place.project.path, job, facts, rules, log)
     },
+  }
+}
+
+/** What GitLab refuses for good is as good as not there; an outage is one. */
+async function orNothing<T>(answer: Promise<T | null>): Promise<T | null> {
+  try {
+    return await answer
+  } catch (error) {
+    if (error instanceof GitLabError && error.failure === 'permanent') return null
+    throw error
   }
 }
 

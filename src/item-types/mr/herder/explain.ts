@@ -24,16 +24,21 @@ export function explainLeft({ obstacles }: Pick<Judgement, 'obstacles'>, failure
 }
 
 /** They wait for their next run. */
-export function explainWaiting({ waitsFor, waitingUntil }: Judgement, failures: readonly KnownFailure[]): Reason {
-  const at = waitingUntil === null ? '' : ` at ${waitingUntil.toISOString().slice(11, 16)} UTC`
+export function explainWaiting(
+  waitsFor: NonNullable<Judgement['waitsFor']>,
+  until: Date,
+  failures: readonly KnownFailure[],
+): Reason {
   const why = {
-    delay: `run again${at}`,
-    budget: `run again${at}, because the budget for retries is spent until then`,
-    breaker: `run again${at}, unless so much goes on failing in all projects`,
+    delay: '',
+    budget: ', because the budget for retries is spent until then',
+    breaker: ', unless so much goes on failing in all projects',
   }
+  const who = failures.length === 1 ? 'it is' : 'they are'
+  const when = `${until.toISOString().slice(11, 16)} UTC`
   return {
     code: 'retrying_ci',
-    message: `${join(failures.map(sentenceOf))}; ${failures.length === 1 ? 'it is' : 'they are'} ${why[waitsFor ?? 'delay']}`,
+    message: `${join(failures.map(sentenceOf))}; ${who} run again at ${when}${why[waitsFor]}`,
     clearedBy: 'the service',
     links: linksOf(failures),
   }
@@ -60,6 +65,15 @@ export function explainRefused(failures: readonly KnownFailure[], answer: string
     message: `${join(failures.map(sentenceOf))}; GitLab does not let the service run it again (${answer})`,
     clearedBy: 'a maintainer, by running it again or with the role Developer for the service',
     links: linksOf(failures),
+  }
+}
+
+/** GitLab does not show the jobs to the service. */
+export function explainHidden(answer: string): Reason {
+  return {
+    code: 'pipeline_not_green',
+    message: `the pipeline has failed, and GitLab does not show its jobs to the service (${answer})`,
+    clearedBy: 'CI, or a changed submission',
   }
 }
 

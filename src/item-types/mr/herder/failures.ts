@@ -32,6 +32,9 @@ export interface Outcome {
 const ENDS = ['success', 'failed', 'canceled'] as const
 export type EndStatus = (typeof ENDS)[number]
 
+/** GitLab's words are shorter. */
+const MAX_REASON = 100
+
 /** Jobs that may fail are left alone, and of each other job only its latest run counts. */
 export function findFailures(runs: readonly Run[]): readonly Failure[] {
   return runsByJob(runs).flatMap((all) => {
@@ -44,7 +47,7 @@ export function findFailures(runs: readonly Run[]): readonly Failure[] {
         jobId: latest.id,
         name: latest.name,
         stage: latest.stage,
-        failureReason: latest.failureReason ?? 'unknown_failure',
+        failureReason: (latest.failureReason ?? 'unknown_failure').slice(0, MAX_REASON),
         isCanceled: latest.status === 'canceled',
         webUrl: latest.webUrl,
         runs: all.length,

@@ -92,7 +92,14 @@ export async function recordFailures(
   await sql`
     with forgotten as (
       delete from mr_ci_failures
-      where seen_at < now() - make_interval(secs => ${rememberMs / 1_000}::double precision)
+      where (project_id, job_id) in (
+        select project_id, job_id
+        from mr_ci_failures
+        where seen_at < now() - make_interval(secs => ${rememberMs / 1_000}::double precision)
+        limit 500
+        -- Another process may be forgetting the same.
+        for update skip locked
+      )
     ), settled as (
       update mr_ci_failures
       set outcome = ended.outcome
