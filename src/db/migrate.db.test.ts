@@ -42,7 +42,7 @@ describe('the schema', () => {
     await sql`select from work_items`.execute(database.db)
     const applied = await migrate(database.db, { onWait: reader.open })
     await reading
-    expect(applied).toEqual(['0005-queue-core', '0006-queue-core-indexes', '0007-mr-merge-gate'])
+    expect(applied).toEqual(['0005-queue-core', '0006-queue-core-indexes', '0007-mr-merge-gate', '0011-mr-builds'])
   })
 
   test('that a newer program has migrated stops the start and the migration', async () => {
@@ -65,6 +65,8 @@ async function takeBackLastMigrations(db: Database): Promise<void> {
   await sql`
     alter table mr_details
       drop column expires_after_ms, drop column force_overwrite, drop column expires_at, drop column needs_review,
-      drop column reviewed_sha, drop column overwritten_sha, drop column note_id, drop column waits_for`.execute(db)
+      drop column reviewed_sha, drop column overwritten_sha, drop column note_id, drop column waits_for,
+      drop column builds`.execute(db)
+  await sql`drop index mr_details_merge_commit`.execute(db)
   await sql`delete from workqueue_service_migrations where name >= '0005'`.execute(db)
 }

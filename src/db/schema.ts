@@ -26,6 +26,7 @@ export type Timestamp = ColumnType<Date, Date | string, Date | string>;
 export interface MrDetails {
   assignees: string[];
   auto_merge: boolean;
+  builds: Json | null;
   commit_message: string;
   description: string;
   detailed_merge_status: string | null;

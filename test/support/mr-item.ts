@@ -100,4 +100,5 @@ const DETAIL: MrDetail = {
   overwrittenSha: null,
   noteId: null,
   waitsFor: null,
+  builds: null,
 }

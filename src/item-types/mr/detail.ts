@@ -1,4 +1,5 @@
 /** What is stored about one merge request beyond the generic item: the caller's wish, then what the service observed. */
+import type { Builds } from './builds.ts'
 
 export interface MrDetail {
   readonly project: string
@@ -52,6 +53,8 @@ export interface MrDetail {
   noteId: number | null
   /** What the last look found to wait for; null: nothing, or it was not looked at yet. */
   waitsFor: Wait | null
+  /** Of what was merged, by component; null: it is not merged, or nothing is waited for. */
+  builds: Builds | null
 }
 
 /** What keeps a merge request from being merged. */
