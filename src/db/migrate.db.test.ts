@@ -48,6 +48,7 @@ describe('the schema', () => {
       '0007-mr-merge-gate',
       '0009-mr-herder',
       '0010-pauses-and-quotas',
+      '0011-mr-builds',
     ])
   })
 
@@ -72,9 +73,10 @@ async function takeBackLastMigrations(db: Database): Promise<void> {
     alter table mr_details
       drop column expires_after_ms, drop column force_overwrite, drop column expires_at, drop column needs_review,
       drop column reviewed_sha, drop column overwritten_sha, drop column note_id, drop column waits_for,
-      drop column ci_finding`.execute(db)
+      drop column ci_finding, drop column builds`.execute(db)
   await sql`drop table pauses`.execute(db)
   await sql`drop index work_items_open_by_caller`.execute(db)
   await sql`drop table mr_ci_failures`.execute(db)
+  await sql`drop index mr_details_merge_commit`.execute(db)
   await sql`delete from workqueue_service_migrations where name >= '0005'`.execute(db)
 }

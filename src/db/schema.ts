@@ -44,6 +44,7 @@ export interface MrCiFailures {
 export interface MrDetails {
   assignees: string[];
   auto_merge: boolean;
+  builds: Json | null;
   ci_finding: Json | null;
   commit_message: string;
   description: string;

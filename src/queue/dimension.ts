@@ -26,6 +26,17 @@ export interface DimensionDeclaration {
   readonly absent: 'needed' | 'not_needed'
 }
 
+/** `needs_build:widgets` for a variant: one key for each row, in logs and the audit. */
+export function dimensionKey({
+  dimension,
+  variant = '',
+}: {
+  readonly dimension: string
+  readonly variant?: string
+}): string {
+  return variant === '' ? dimension : `${dimension}:${variant}`
+}
+
 /** Does this dimension ask for an action at `now`? A deferred one does not, yet. */
 export function isActionable(dimension: Pick<Dimension, 'status' | 'pendingUntil'>, now: Date): boolean {
   if (dimension.status === 'false') return false

@@ -12,6 +12,7 @@ import { messageOf } from '../lib/errors.ts'
 import type { EventCounts } from '../lib/event-counts.ts'
 import type { Log } from '../lib/log.ts'
 import { recordPhaseChange } from './audit-phase-change.ts'
+import { dimensionKey } from './dimension.ts'
 import type { AnyItemType, EventResult, PendingEvent, Snapshot } from './item-type.ts'
 import { type Lease, LeaseLost } from './lease.ts'
 import type { Outcomes } from './outcomes.ts'
@@ -82,7 +83,7 @@ async function apply(
     action: event.eventType,
     outcome: recorded.stale ? 'stale' : 'applied',
     message: result.trigger,
-    dimensions: Object.fromEntries(result.dimensions.map(({ dimension, status }) => [dimension, status])),
+    dimensions: Object.fromEntries(result.dimensions.map((update) => [dimensionKey(update), update.status])),
   })
   if (recorded.phase !== 'active') {
     recordPhaseChange(audit, item, recorded.phase, result.resolution ?? recorded.phase)

@@ -10,6 +10,7 @@ import { messageOf, WorkQueueError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { recordPhaseChange } from './audit-phase-change.ts'
 import type { QueueConfig } from './config.ts'
+import { dimensionKey } from './dimension.ts'
 import { Draft } from './draft.ts'
 import type { AnyItemType, ExecutorContext, ExecutorResult, Snapshot } from './item-type.ts'
 import { type Lease, LeaseLost } from './lease.ts'
@@ -201,7 +202,7 @@ async function persistSuccess(
     item_type: item.itemType,
     action,
     outcome: 'succeeded',
-    dimensions: Object.fromEntries(draft.dimensionChanges.map(({ dimension, status }) => [dimension, status])),
+    dimensions: Object.fromEntries(draft.dimensionChanges.map((change) => [dimensionKey(change), change.status])),
   })
   if (recorded.phase !== 'active') {
     recordPhaseChange(audit, item, recorded.phase, draft.resolution ?? recorded.phase)

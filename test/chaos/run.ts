@@ -5,6 +5,7 @@
 import { parseArgs } from 'node:util'
 import { badItems } from './bad-items.ts'
 import { durability } from './durability.ts'
+import { events } from './events.ts'
 import { hotItems } from './hot-items.ts'
 import { migrations } from './migrations.ts'
 import { pooler } from './pooler.ts'
@@ -30,6 +31,7 @@ const GOALS: Readonly<Record<string, (options: ChaosOptions) => Promise<Verdict>
   R11: migrations,
   R12: badItems,
   services,
+  events,
 }
 
 // Whatever a script has started ends with this process.

@@ -102,4 +102,5 @@ const DETAIL: MrDetail = {
   noteId: null,
   waitsFor: null,
   ciFinding: null,
+  builds: null,
 }

@@ -4,6 +4,7 @@
  */
 import { type Dimension, isActionable } from '../../queue/dimension.ts'
 import type { Blocker, Snapshot } from '../../queue/item-type.ts'
+import { type Builds, describeBuild } from './builds.ts'
 import type { MrDetail } from './detail.ts'
 import { NEEDS_MR } from './dimensions.ts'
 
@@ -13,7 +14,10 @@ export function findBlockers({ item, detail, dimensions, now }: Snapshot<MrDetai
     return [{ code, message, since: new Date(at), clearedBy: 'the caller, with a retry or a changed submission' }]
   }
   if (item.phase !== 'active') return []
-  const waits = [{ since: item.updatedAt, ...waitOf(detail, dimensions, now) }, ...failedJobsOf(detail)]
+  const waits =
+    detail.builds === null
+      ? [{ since: item.updatedAt, ...waitOf(detail, dimensions, now) }, ...failedJobsOf(detail)]
+      : waitsOfBuilds(detail.builds)
   if (item.lastError === null) return waits
   const { code, message, at } = item.lastError
   return [{ code, message: `${message}; it is tried again`, since: new Date(at), clearedBy: 'the service' }, ...waits]
@@ -39,4 +43,16 @@ function failedJobsOf({ ciFinding, waitsFor, headPipelineId, headPipelineStatus 
   if (ciFinding === null || ciFinding.pipelineId !== headPipelineId || headPipelineStatus !== 'failed') return []
   if (waitsFor === null || ['pipeline_not_green', 'retrying_ci'].includes(waitsFor.code)) return []
   return [{ ...ciFinding.reason, since: null }]
+}
+
+/** It is merged; what is left to wait for are builds, and those that failed are told as long as others run. */
+function waitsOfBuilds(builds: Builds): readonly Blocker[] {
+  return Object.entries(builds)
+    .filter(([, { outcome }]) => outcome !== 'succeeded')
+    .map(([name, build]) => ({
+      code: build.outcome === 'waiting' ? 'waiting_for_build' : 'build_failed',
+      message: `${describeBuild(name, build)}${build.url === null ? '' : `: ${build.url}`}`,
+      since: new Date(build.since),
+      clearedBy: build.outcome === 'waiting' ? 'Konflux' : 'a newer run of the build',
+    }))
 }

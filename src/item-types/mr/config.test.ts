@@ -5,6 +5,18 @@ const issues = (input: unknown) =>
   mrConfigSchema.safeParse(input).error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) ?? []
 
 describe('mrConfigSchema', () => {
+  test('reads what is built after the merge, and refuses a component twice', () => {
+    const read = (components: readonly object[]) =>
+      mrConfigSchema.safeParse({ projects: [{ path: 'a/b', components }] })
+    const given = [{ name: 'api' }, { name: 'web', timeout: '10m', on_timeout: 'complete' }]
+    expect(read(given).data?.projects[0]?.components).toEqual([
+      { name: 'api', timeout: 7_200_000, on_failure: 'fail', on_timeout: 'fail' },
+      { name: 'web', timeout: 600_000, on_failure: 'fail', on_timeout: 'complete' },
+    ])
+    expect(read([{ name: 'api' }, { name: 'api' }]).error?.message).toContain('listed twice')
+    expect(read([{ name: 'Not a name' }]).success).toBe(false)
+  })
+
   test('reads a project that is only named strictly', () => {
     expect(mrConfigSchema.parse({ projects: [{ path: 'group/name' }] })).toEqual({
       projects: [
@@ -19,6 +31,7 @@ describe('mrConfigSchema', () => {
           lfs_pointers: false,
           hidden_characters_in: [],
           allow_secrets: [],
+          components: [],
           content_rules: [],
           text: { mentions: 'neutralise', closing_words: 'neutralise', html: 'neutralise' },
           pipeline: {

@@ -26,6 +26,19 @@ const pipelineSchema = z.strictObject({
   merged_results: z.enum(['accept', 'ignore']).prefault('accept'),
 })
 
+/** Built elsewhere after the merge; the item stays until its build has ended. */
+const componentSchema = z.strictObject({
+  /** As Konflux calls it. */
+  name: z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, {
+    error: 'expected the name of a component in Konflux, such as widgets-main',
+  }),
+  /** How long after the merge its build is waited for. */
+  timeout: durationSchema.prefault('2h'),
+  /** What becomes of the item, which is merged in any case, when the build has failed, and when nobody has told in time. */
+  on_failure: z.enum(['fail', 'complete']).prefault('fail'),
+  on_timeout: z.enum(['fail', 'complete']).prefault('fail'),
+})
+
 const projectSchema = z.strictObject({
   path: z
     .string()
@@ -47,6 +60,14 @@ const projectSchema = z.strictObject({
   note: z.boolean().prefault(true),
   /** Which failed jobs are run again, before what mr.herder says for all. */
   herder: projectHerderSchema.prefault({}),
+  /** What is built of it after the merge. */
+  components: z
+    .array(componentSchema)
+    .max(50)
+    .prefault([])
+    .refine((components) => new Set(components.map(({ name }) => name)).size === components.length, {
+      error: 'a component is listed twice',
+    }),
 })
 
 export const mrConfigSchema = z.strictObject({
@@ -72,6 +93,14 @@ export const mrConfigSchema = z.strictObject({
       error: 'expected an address such as https://workqueue.example.com',
     })
     .transform((text) => text.replace(/\/+$/, ''))
+    .optional(),
+  /** Where people see a run of a build: `{namespace}` and `{name}` are those of its PipelineRun. */
+  pipeline_run_url: z
+    .string()
+    .refine((text) => /^https?:\/\/\S+$/.test(text) && text.includes('{name}'), {
+      error:
+        'expected an address with {name} in it, such as https://konflux.example.com/ns/{namespace}/pipelinerun/{name}',
+    })
     .optional(),
 })
 

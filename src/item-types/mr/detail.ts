@@ -1,5 +1,6 @@
 /** What is stored about one merge request beyond the generic item: the caller's wish, then what the service observed. */
 import type { Link } from '../../queue/item-type.ts'
+import type { Builds } from './builds.ts'
 
 export interface MrDetail {
   readonly project: string
@@ -55,6 +56,8 @@ export interface MrDetail {
   waitsFor: Wait | null
   /** What the herder has found about a head pipeline that failed; null: nothing, or it was not asked yet. */
   ciFinding: CiFinding | null
+  /** Of what was merged, by component; null: it is not merged, or nothing is waited for. */
+  builds: Builds | null
 }
 
 /** What keeps a merge request from being merged. */

@@ -9,9 +9,10 @@ import type { MrConfig } from './config.ts'
 import { decide } from './decider.ts'
 import type { MrDetail } from './detail.ts'
 import { MR_DIMENSIONS, NEEDS_CANCEL, NEEDS_MR } from './dimensions.ts'
-import { handleEvent } from './events/handler.ts'
+import { createHandleEvent } from './events/handler.ts'
 import { resolveItems } from './events/resolver.ts'
 import { createCancelMr } from './executors/cancel-mr.ts'
+import { createCheckBuilds } from './executors/check-builds.ts'
 import { createCheckEmpty } from './executors/check-empty.ts'
 import { createEnsureMr } from './executors/ensure-mr.ts'
 import { createPostDashboardLink } from './executors/post-dashboard-link.ts'
@@ -64,13 +65,14 @@ export function createMrItemType({ db, gitlab, config }: MrDependencies): ItemTy
     decide,
     executors: {
       cancel_mr: createCancelMr(services),
+      check_builds: createCheckBuilds(services),
       check_empty: createCheckEmpty(services),
       ensure_mr: createEnsureMr(services),
       post_dashboard_link: createPostDashboardLink(services),
       reconcile_mr: createReconcileMr(services),
       retry_ci: createRetryCi(services),
     },
-    events: { resolve: resolveItems, handle: handleEvent },
+    events: { resolve: resolveItems, handle: createHandleEvent(config) },
     herder: createHerder({ db, gitlab, config }),
     present,
   }

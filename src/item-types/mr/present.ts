@@ -7,7 +7,7 @@ export function present(snapshot: Snapshot<MrDetail>): Presentation {
   const { detail } = snapshot
   return {
     summary: `${detail.title} (${detail.project}: ${detail.sourceBranch} → ${targetOf(detail) ?? 'default branch'})`,
-    links: detail.webUrl === null ? [] : [{ name: `!${detail.mrIid}`, url: detail.webUrl }],
+    links: linksOf(detail),
     blockers: findBlockers(snapshot),
     detail: {
       project: detail.project,
@@ -37,8 +37,15 @@ export function present(snapshot: Snapshot<MrDetail>): Presentation {
       merge_refusal: detail.mergeRefusal,
       merge_commit_sha: detail.mergeCommitSha,
       merged_at: detail.mergedAt?.toISOString() ?? null,
+      builds: detail.builds,
     },
   }
+}
+
+function linksOf({ webUrl, mrIid, builds }: MrDetail): Presentation['links'] {
+  const mergeRequest = webUrl === null ? [] : [{ name: `!${mrIid}`, url: webUrl }]
+  const runs = Object.entries(builds ?? {}).flatMap(([name, { url }]) => (url === null ? [] : [{ name, url }]))
+  return [...mergeRequest, ...runs]
 }
 
 function targetOf({ targetBranch, resolvedTarget }: MrDetail): string | null {

@@ -22,7 +22,7 @@ export function mrDetails(canonical: (submission: MrSubmission) => MrSubmission)
       ...['project_id', 'resolved_target', 'mr_iid', 'web_url', 'written_sha', 'written_hash', 'rebuild_wanted'],
       ...['head_sha', 'head_pipeline_id', 'head_pipeline_status', 'detailed_merge_status', 'merge_refusal'],
       ...['unsettled_looks', 'merge_commit_sha', 'merged_at', 'expires_at', 'needs_review', 'reviewed_sha'],
-      ...['overwritten_sha', 'note_id', 'waits_for', 'ci_finding'],
+      ...['overwritten_sha', 'note_id', 'waits_for', 'ci_finding', 'builds'],
     ],
     unread: ['commit_message', 'file_actions'],
     fromSubmission: (submission) => toColumns(canonical(submission)),
@@ -55,6 +55,7 @@ function fromDetail(detail: MrDetail) {
     note_id: detail.noteId,
     waits_for: detail.waitsFor,
     ci_finding: detail.ciFinding,
+    builds: detail.builds,
   }
 }
 
@@ -129,6 +130,20 @@ export async function findItemsByPointers(
   return rows.map(({ id }) => id)
 }
 
+/** Active items that what was merged as this commit belongs to. */
+export async function findItemsByMergeCommit(db: Database, sha: string): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('mr_details')
+    .innerJoin('work_items', 'work_items.id', 'mr_details.work_item_id')
+    .select('work_items.id')
+    .where('work_items.phase', '=', 'active')
+    .where('mr_details.merge_commit_sha', '=', sha)
+    .orderBy('work_items.id')
+    .limit(MAX_ITEMS_OF_AN_EVENT)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
 function toColumns(submission: MrSubmission) {
   const { item_type: _, target_branch, expires_after, ...columns } = submission
   return { ...columns, target_branch: target_branch ?? null, expires_after_ms: expires_after ?? null }
@@ -178,5 +193,6 @@ function toDetail(row: MrDetailRow): MrDetail {
     noteId: row.note_id,
     waitsFor: row.waits_for,
     ciFinding: row.ci_finding,
+    builds: row.builds,
   }
 }

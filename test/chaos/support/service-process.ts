@@ -10,6 +10,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { stringify } from 'yaml'
 import { z } from 'zod'
+import type { EventStream } from '../../../sandbox/events/event-stream.ts'
 import { createUser } from '../../../sandbox/gitlab/users.ts'
 import type { ConfigInput } from '../../../src/app/config.ts'
 import { newToken } from '../../../src/auth/token.ts'
@@ -38,6 +39,8 @@ export interface FleetOptions {
   readonly queue: ConfigInput['queue']
   /** How many changes there will be: the more, the less often each is looked at, or looking would be all that is done. */
   readonly changes: number
+  /** Where they take events from; otherwise from webhooks only. */
+  readonly events?: EventStream
 }
 
 export const WEBHOOK_SECRET = 'a-secret-of-the-chaos-run'
@@ -45,7 +48,8 @@ const START_TIMEOUT_MS = 30_000
 const EXIT_TIMEOUT_MS = 60_000
 const MAINTAINER = 40
 
-export function createServiceFleet({ directory, databaseUrl, side, queue, changes }: FleetOptions): ServiceFleet {
+export function createServiceFleet(options: FleetOptions): ServiceFleet {
+  const { directory, databaseUrl, side, queue, changes, events } = options
   const { gitlab, project } = side
   const { token, sha256 } = newToken()
   let started = 0
@@ -63,6 +67,7 @@ export function createServiceFleet({ directory, databaseUrl, side, queue, change
       log_level: 'info',
       auth: { rules: [{ name: 'chaos', token_sha256: sha256, permissions: ['read', 'submit'] }] },
       webhook: { secret: WEBHOOK_SECRET },
+      ...(events === undefined ? {} : { events: { queue_url: events.queueUrl, visibility_timeout: '5s' } }),
       gitlab: { url: gitlab.url, token: gitlabToken, timeout: '30s', breaker: { open_for: '1s', max_open_for: '2s' } },
       mr: {
         projects: [{ path: project.pathWithNamespace }],
@@ -82,7 +87,7 @@ export function createServiceFleet({ directory, databaseUrl, side, queue, change
       const name = `service-${started}`
       const child = spawn(process.execPath, ['src/cli/main.ts', 'serve', '--config', await writeConfig(name)], {
         stdio: ['ignore', 'pipe', 'inherit'],
-        env: { PATH: process.env['PATH'] ?? '' },
+        env: { PATH: process.env['PATH'] ?? '', ...environmentOf(events) },
       })
       const isAlive = () => child.exitCode === null && child.signalCode === null
       const exit = once(child, 'exit')
@@ -111,6 +116,17 @@ export function createServiceFleet({ directory, databaseUrl, side, queue, change
         throw error
       }
     },
+  }
+}
+
+/** As the AWS SDK reads it. */
+function environmentOf(events: EventStream | undefined): Readonly<Record<string, string>> {
+  if (events === undefined) return {}
+  const { region, credentials } = events.connection
+  return {
+    AWS_REGION: region,
+    AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
   }
 }
 

@@ -7,16 +7,17 @@ import { createDetails } from '../../../../test/support/details.ts'
 import { mrSubmission } from '../../../../test/support/mr-item.ts'
 import { readEvent } from '../../../events/read-event.ts'
 import { readMessageBody } from '../../../events/sqs-message.ts'
-import type { Snapshot } from '../../../queue/item-type.ts'
+import type { Dimension } from '../../../queue/dimension.ts'
 import type { MrDetail } from '../detail.ts'
 import { mrDetails } from '../store.ts'
-import { handleEvent } from './handler.ts'
+import { createHandleEvent } from './handler.ts'
 import { resolveItems } from './resolver.ts'
 
 const SAMPLES = join(import.meta.dirname, '../../../../../shared/gitlab-events')
 const NOON = new Date('2026-12-01T12:00:00Z')
 /** As the samples tell it. */
 const PROJECT_ID = 4201
+const MERGE_COMMIT = '14091a9f2461267ee7e02525b4f1f2923f1c9849'
 const FIRST_HEAD = 'b49d72ef0c64a4acfcc56b117e1e9dbce112c912'
 
 const LOOKS = [
@@ -27,6 +28,7 @@ const LOOKS = [
   ...['build_failed_runner_system_failure', 'build_failed_script_failure'],
   ...['note_merge_request', 'push', 'push_branch_deleted'],
 ]
+const RUN_URL = 'https://konflux.example.com/ns/{namespace}/pipelinerun/{name}'
 const NO_NEWS = ['build_success', 'push_branch_created']
 
 describe.skipIf(!existsSync(SAMPLES))('the sample events', () => {
@@ -46,7 +48,13 @@ describe.skipIf(!existsSync(SAMPLES))('the sample events', () => {
       await details.save(id, { ...(await details.read(id)), projectId: PROJECT_ID, ...observed })
       return id
     }
-    const merge = { mrIid: 42, headPipelineId: 880012, resolvedTarget: 'main', writtenSha: FIRST_HEAD }
+    const merge = {
+      mrIid: 42,
+      headPipelineId: 880012,
+      resolvedTarget: 'main',
+      writtenSha: FIRST_HEAD,
+      mergeCommitSha: MERGE_COMMIT,
+    }
     ids = {
       known: await insert('queue/update-lock', merge),
       other: await insert('queue/other', { mrIid: 41, headPipelineId: 1, resolvedTarget: 'main' }),
@@ -62,8 +70,8 @@ describe.skipIf(!existsSync(SAMPLES))('the sample events', () => {
     if (event === null) throw new Error(`${file} holds no event`)
     return event
   }
-  const handle = (file: string) =>
-    handleEvent({ id: '1', ...eventIn(file) }, { detail } as Pick<Snapshot<MrDetail>, 'detail'>)
+  const handle = (file: string, dimensions: readonly Dimension[] = []) =>
+    createHandleEvent({ pipeline_run_url: RUN_URL })({ id: '1', ...eventIn(file) }, { detail, dimensions })
 
   test.each(LOOKS)('%s makes its merge request be looked at, and no other', async (name) => {
     for (const file of [`${name}.json`, `sns/${name}.json`]) {
@@ -78,5 +86,40 @@ describe.skipIf(!existsSync(SAMPLES))('the sample events', () => {
   test.each(NO_NEWS)('%s concerns the merge request and is no reason to look', async (name) => {
     expect(await resolveItems(database.db, eventIn(`${name}.json`))).toEqual([ids.known])
     expect(handle(`${name}.json`)).toMatchObject({ phase: null, dimensions: [] })
+  })
+  describe('of Konflux', () => {
+    const awaited: Dimension = {
+      ...{ dimension: 'needs_build', variant: 'widgets-main', status: 'true', note: null },
+      ...{ pendingUntil: new Date(NOON.getTime() + 60_000), updatedAt: NOON },
+    }
+    const link = 'https://konflux.example.com/ns/widgets-tenant/pipelinerun/widgets-main-on-push-x7k2p'
+
+    test.each([
+      ['succeeded', 'false', `Completed: Tasks Completed: 8 (Failed: 0, Cancelled 0), Skipped: 1 ${link}`],
+      ['failed', 'true', `Failed: Tasks Completed: 4 (Failed: 1, Cancelled 0), Skipped: 5 ${link}`],
+    ])('a run that %s tells of its component, and that there is something to look at', async (end, status, words) => {
+      for (const file of [`konflux_pipelinerun_${end}.json`, `sns/konflux_pipelinerun_${end}.json`]) {
+        expect(await resolveItems(database.db, eventIn(file))).toEqual([ids.known])
+        expect(handle(file, [awaited])).toEqual({
+          phase: null,
+          dimensions: [
+            { dimension: 'needs_build', variant: 'widgets-main', status, note: `widgets-main-on-push-x7k2p: ${words}` },
+            { dimension: 'needs_build', status: 'true' },
+          ],
+          trigger: 'konflux:widgets-main',
+        })
+      }
+    })
+
+    test('a run that has begun concerns nobody', async () => {
+      expect(await resolveItems(database.db, eventIn('konflux_pipelinerun_started.json'))).toEqual([])
+    })
+
+    test.each<[string, readonly Dimension[]]>([
+      ['of a component that is not awaited', []],
+      ['of a component that has succeeded', [{ ...awaited, status: 'false', pendingUntil: null }]],
+    ])('a failed run %s changes nothing', (_title, dimensions) => {
+      expect(handle('konflux_pipelinerun_failed.json', dimensions)).toMatchObject({ phase: null, dimensions: [] })
+    })
   })
 })

@@ -1,7 +1,7 @@
 /** Ends an item because its caller asked for it: closes the merge request and deletes the branch if it is the service's. */
 import type { ExecutorResult } from '../../../queue/item-type.ts'
 import { type Action, createExecutor, type MrServices, SUCCEEDED } from './context.ts'
-import { closeAndCleanUp, finishMerged } from './ending.ts'
+import { closeAndCleanUp, endMerged } from './ending.ts'
 import { requireProject, withRights } from './project.ts'
 
 export function createCancelMr(services: MrServices) {
@@ -14,7 +14,7 @@ async function cancelMr(action: Action): Promise<ExecutorResult> {
   const merged = projectId === null ? null : await closeAndCleanUp(action, projectId)
   // The merge was faster than the cancel: what is in the target cannot be called cancelled.
   if (merged === null) draft.finish('cancelled', 'cancelled_by_caller')
-  else finishMerged(draft, merged)
+  else endMerged(draft, merged)
   return SUCCEEDED
 }
 

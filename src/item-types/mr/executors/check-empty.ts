@@ -31,7 +31,7 @@ async function checkEmpty(action: Action): Promise<ExecutorResult> {
   )
   const merged = await closeAndCleanUp(action, mergeRequest.projectId)
   if (merged === null) draft.finish('completed', 'empty')
-  else finishMerged(draft, merged)
+  else finishMerged(action, merged)
   return SUCCEEDED
 }
 

@@ -1,17 +1,82 @@
 /** The ways a merge request's item ends, and how what was made in GitLab is put away. */
 import type { GitLabBranch, GitLabMergeRequest } from '../../../gitlab/port.ts'
 import type { Draft } from '../../../queue/draft.ts'
+import { type Build, type Builds, type Component, observeBuild, rowOf } from '../builds.ts'
 import type { MrDetail } from '../detail.ts'
+import { NEEDS_BUILD, NEEDS_DASHBOARD_LINK, NEEDS_EMPTY_CHECK, NEEDS_MR, NEEDS_RECONCILE } from '../dimensions.ts'
 import type { Action } from './context.ts'
 import { readMark } from './trailers.ts'
 
-export function finishMerged(draft: Draft<MrDetail>, mergeRequest: GitLabMergeRequest): void {
+/** It is merged: ended, unless builds of what was merged are to be waited for. `again`: for those that have not succeeded, anew. */
+export function finishMerged(action: Action, mergeRequest: GitLabMergeRequest, { again = false } = {}): void {
+  const { services, draft, context } = action
+  const { detail } = draft
+  const isKnown = detail.builds !== null && detail.mergeCommitSha === commitOf(mergeRequest)
+  if (!isKnown) detail.builds = null
+  recordMerge(draft, mergeRequest)
+  const policy = services.inspector.policyOf(detail.project)
+  const components = isElsewhere(detail, mergeRequest) ? [] : (policy?.components ?? [])
+  if (components.length === 0) {
+    draft.finish('completed', resolutionOf(detail, mergeRequest))
+    return
+  }
+  for (const handled of [NEEDS_MR, NEEDS_RECONCILE, NEEDS_EMPTY_CHECK]) draft.settle(handled)
+  if (isKnown && !again) return
+  detail.builds = armBuilds(draft, components, context.now)
+  if (again) draft.need(NEEDS_BUILD)
+  if (policy?.note) draft.need(NEEDS_DASHBOARD_LINK)
+}
+
+/** It is merged, and nothing is waited for. */
+export function endMerged(draft: Draft<MrDetail>, mergeRequest: GitLabMergeRequest): void {
+  recordMerge(draft, mergeRequest)
+  draft.finish('completed', resolutionOf(draft.detail, mergeRequest))
+}
+
+/** What was merged is history: other content begins anew, and waits for no build of the old. */
+export function forgetMerge(draft: Draft<MrDetail>): void {
+  draft.detail.mergeCommitSha = null
+  draft.detail.mergedAt = null
+  draft.detail.builds = null
+  for (const { dimension, variant } of draft.dimensions) {
+    if (dimension === NEEDS_BUILD) draft.settle(NEEDS_BUILD, { variant })
+  }
+}
+
+function recordMerge(draft: Draft<MrDetail>, mergeRequest: GitLabMergeRequest): void {
   observe(draft, mergeRequest)
-  // A fast-forward makes no commit: the head itself is what landed.
-  draft.detail.mergeCommitSha = mergeRequest.mergeCommitSha ?? mergeRequest.sha
+  draft.detail.mergeCommitSha = commitOf(mergeRequest)
   draft.detail.mergedAt = mergeRequest.mergedAt === null ? null : new Date(mergeRequest.mergedAt)
-  const elsewhere = draft.detail.resolvedTarget !== null && draft.detail.resolvedTarget !== mergeRequest.targetBranch
-  draft.finish('completed', elsewhere ? 'merged_elsewhere' : 'merged')
+}
+
+/** A fast-forward makes no commit: the head itself is what landed. */
+function commitOf({ mergeCommitSha, sha }: GitLabMergeRequest): string | null {
+  return mergeCommitSha ?? sha
+}
+
+function resolutionOf(detail: MrDetail, mergeRequest: GitLabMergeRequest): string {
+  return isElsewhere(detail, mergeRequest) ? 'merged_elsewhere' : 'merged'
+}
+
+function isElsewhere({ resolvedTarget }: MrDetail, { targetBranch }: GitLabMergeRequest): boolean {
+  return resolvedTarget !== null && resolvedTarget !== targetBranch
+}
+
+function armBuilds(draft: Draft<MrDetail>, components: readonly Component[], now: Date): Builds {
+  const before = draft.detail.builds ?? {}
+  const builds: Record<string, Build> = {}
+  for (const { name, timeout } of components) {
+    const known = before[name]
+    const seen = known === undefined ? null : observeBuild(known, rowOf(draft.dimensions, name), now)
+    if (seen?.outcome === 'succeeded') {
+      builds[name] = seen
+      continue
+    }
+    const until = new Date(now.getTime() + timeout).toISOString()
+    builds[name] = { outcome: 'waiting', message: null, url: null, since: now.toISOString(), until }
+    draft.need(NEEDS_BUILD, { variant: name, deferMs: timeout })
+  }
+  return builds
 }
 
 /** Records what a look at the merge request has shown. */

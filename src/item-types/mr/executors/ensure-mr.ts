@@ -19,7 +19,7 @@ import {
   refuseUnlessAllowed,
   SUCCEEDED,
 } from './context.ts'
-import { closeAndCleanUp, finishMerged, observe } from './ending.ts'
+import { closeAndCleanUp, finishMerged, forgetMerge, observe } from './ending.ts'
 import { ensureMergeRequest } from './merge-request.ts'
 import { createFindPipelineFiles, type FindPipelineFiles } from './pipeline-files.ts'
 import { findTarget, type Target, withRights } from './project.ts'
@@ -46,9 +46,11 @@ async function ensureMr(action: Action, findPipelineFiles: FindPipelineFiles): P
     return SUCCEEDED
   }
   if (own?.state === 'merged' && detail.writtenHash === commitHashOf(content, target.branch.name)) {
-    finishMerged(draft, own)
+    // Also where somebody asks for another try because a build had failed.
+    finishMerged(action, own, { again: true })
     return SUCCEEDED
   }
+  if (own?.state === 'merged') forgetMerge(draft)
 
   detail.needsReview = services.inspector.needsReview(content)
   const [writtenBefore, contentBefore] = [detail.writtenSha, detail.writtenHash]
@@ -121,6 +123,6 @@ async function finishWithoutChange(
 ): Promise<ExecutorResult> {
   const merged = own?.state === 'merged' ? own : await closeAndCleanUp(action, target.project.id)
   if (merged === null) action.draft.finish('completed', 'empty')
-  else finishMerged(action.draft, merged)
+  else finishMerged(action, merged)
   return SUCCEEDED
 }

@@ -38,7 +38,7 @@ async function reconcileMr(action: Action): Promise<ExecutorResult> {
     case 'merged':
       // Somebody took the branch over, and the submission has changed since: its newest content is not in what was merged.
       if (draft.detail.writtenSha === null) return handBack(action, 'what was submitted last is not in what was merged')
-      finishMerged(draft, mergeRequest)
+      finishMerged(action, mergeRequest)
       return SUCCEEDED
     case 'closed':
       observe(draft, mergeRequest)
@@ -197,7 +197,7 @@ async function merge(action: Action, mergeRequest: GitLabMergeRequest, sha: stri
     context,
   )
   if (answer.merged) {
-    finishMerged(draft, answer.mergeRequest)
+    finishMerged(action, answer.mergeRequest)
     return SUCCEEDED
   }
   // No failure: an approval was withdrawn, the target moved, a pipeline began. The next look sees which.
@@ -220,7 +220,7 @@ async function expire(action: Action, mergeRequest: GitLabMergeRequest): Promise
   await postClosingNote(action, mergeRequest, 'It was not merged in the time that was set for it, and is closed.')
   const merged = await closeAndCleanUp(action, mergeRequest.projectId)
   if (merged === null) draft.finish('cancelled', 'expired')
-  else finishMerged(draft, merged)
+  else finishMerged(action, merged)
   return SUCCEEDED
 }
 
