@@ -28,7 +28,7 @@ export function whoamiText(
   const facts = [
     ['shown', KINDS[kind]],
     ...(issuer === null ? [] : [['issuer', printable(issuer)]]),
-    ['expires', expires_at === null ? 'not known' : `${shortTime(expires_at)} UTC`],
+    ['expires', expires_at === null ? (kind === 'token' ? 'never' : 'not known') : `${shortTime(expires_at)} UTC`],
   ]
   const lines = [bold(printable(caller)), '', ...table(facts, (cell, column) => (column === 0 ? dim(cell) : cell)), '']
   if (rules.length === 0) {

@@ -22,6 +22,7 @@ import { createHerder } from './herder/create-herder.ts'
 import { contentHashOf, dedupKeyOf, scopeOfKey } from './identity.ts'
 import { createInspector } from './inspection/inspector.ts'
 import { present } from './present.ts'
+import { createPreview } from './preview.ts'
 import { type MrSubmission, mrSubmissionSchema } from './schema.ts'
 import { mrDetails, readContent } from './store.ts'
 
@@ -61,6 +62,7 @@ export function createMrItemType({ db, gitlab, config }: MrDependencies): ItemTy
     scopeOfItem: ({ dedupKey }) => scopeOfKey(dedupKey),
     inspect: (submission) => inspector.inspect(submission),
     requires: ({ force_overwrite }) => (force_overwrite ? ['overwrite'] : []),
+    preview: createPreview(services),
     details: mrDetails(canonical),
     decide,
     executors: {

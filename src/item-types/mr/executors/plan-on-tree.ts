@@ -3,7 +3,7 @@ import { type FilePlan, planFiles } from '../file-plan.ts'
 import { touchedPaths } from '../inspection/file-rules.ts'
 import type { MrSubmission } from '../schema.ts'
 import { openTree, readTargetTree, type Tree, type TreeEntries } from '../target-tree.ts'
-import type { Action } from './context.ts'
+import type { Looking } from './project.ts'
 
 export interface PlanOnTree extends FilePlan {
   readonly tree: Tree
@@ -12,7 +12,7 @@ export interface PlanOnTree extends FilePlan {
 }
 
 export async function planOn(
-  { services, context }: Action,
+  { services, context }: Pick<Looking, 'services' | 'context'>,
   { file_actions }: MrSubmission,
   projectId: number,
   sha: string,

@@ -4,7 +4,7 @@
  * for a while; what only a new submission can mend ends the item.
  */
 import { GitLabError } from '../../../gitlab/errors.ts'
-import type { GitLabBranch, GitLabProject } from '../../../gitlab/port.ts'
+import type { CallOptions, GitLabBranch, GitLabProject } from '../../../gitlab/port.ts'
 import { WorkQueueError } from '../../../lib/errors.ts'
 import type { MrProjectConfig } from '../config.ts'
 import { branchesCollide } from '../inspection/branch-rules.ts'
@@ -17,8 +17,15 @@ export interface Target {
   readonly branch: GitLabBranch
 }
 
+/** As much of an action as looking takes, so that a dry run can look as well. */
+export interface Looking {
+  readonly services: Pick<Action['services'], 'gitlab'>
+  readonly draft: { readonly detail: Pick<Action['draft']['detail'], 'projectId' | 'project'> }
+  readonly context: CallOptions
+}
+
 /** @throws WorkQueueError, permanent, for what operators can mend; a refusal for what only a new submission can. */
-export async function findTarget(action: Action, policy: MrProjectConfig, content: MrSubmission): Promise<Target> {
+export async function findTarget(action: Looking, policy: MrProjectConfig, content: MrSubmission): Promise<Target> {
   const { services, draft, context } = action
   const { gitlab } = services
   const project = await findProject(action, policy)
@@ -36,7 +43,7 @@ export async function findTarget(action: Action, policy: MrProjectConfig, conten
   return { project, branch }
 }
 
-async function findProject(action: Action, { path }: MrProjectConfig): Promise<GitLabProject> {
+async function findProject(action: Looking, { path }: MrProjectConfig): Promise<GitLabProject> {
   const { gitlab } = action.services
   const { projectId } = action.draft.detail
   let isRedirected = false
