@@ -4,6 +4,7 @@
  * then the database.
  */
 import manifest from '../../package.json' with { type: 'json' }
+import { createMeServer } from '../api/me-server.ts'
 import { createApi } from '../api/server.ts'
 import type { AuditEntry } from '../audit/entry.ts'
 import { createLogAudit } from '../audit/log-sink.ts'
@@ -71,14 +72,15 @@ export async function startService(config: Config, { log, onAudit, sqs }: Servic
     trustedProxies: config.server.trusted_proxies,
     metrics: config.server.metrics ? metrics : null,
   })
-  const url = await listen(api, config.server).catch(async (error: unknown) => {
+  const me = config.auth.me === undefined ? null : createMeServer({ authenticator, audit, log })
+  const { url, meUrl } = await listenAll(config, api, me).catch(async (error: unknown) => {
     await database.close()
     throw error
   })
   let stopping: Promise<void> | null = null
   const stop = async () => {
     log.info({}, 'stopping: no new requests and events, then running actions finish, then the database')
-    await api.close()
+    await Promise.all([api.close(), me?.close()])
     await consumer?.stop()
     authenticator.stop()
     await queue.stop()
@@ -91,7 +93,8 @@ export async function startService(config: Config, { log, onAudit, sqs }: Servic
     throw error
   })
   consumer?.start()
-  log.info({ url, database: database.description, handled_types: [...itemTypes.keys()] }, 'the service is up')
+  const facts = { url, ...(meUrl === null ? {} : { me_url: meUrl }), database: database.description }
+  log.info({ ...facts, handled_types: [...itemTypes.keys()] }, 'the service is up')
   return {
     url,
     databaseDescription: database.description,
@@ -100,6 +103,16 @@ export async function startService(config: Config, { log, onAudit, sqs }: Servic
       return stopping
     },
   }
+}
+
+async function listenAll(config: Config, api: Api, me: ReturnType<typeof createMeServer> | null) {
+  const url = await listen(api, config.server, 'the service')
+  if (me === null || config.auth.me === undefined) return { url, meUrl: null }
+  const meUrl = await listen(me, config.auth.me, 'the login bridge').catch(async (error: unknown) => {
+    await api.close()
+    throw error
+  })
+  return { url, meUrl }
 }
 
 /** The AWS SDK takes as much memory as half of the rest: who reads no queue of events does without. */
@@ -141,11 +154,20 @@ async function checkDatabase(db: Database): Promise<Record<string, string>> {
 
 type Api = Awaited<ReturnType<typeof createApi>>
 
-async function listen(api: Api, { host, port }: Config['server']): Promise<string> {
+interface Listener {
+  listen(address: { readonly host: string; readonly port: number }): Promise<string>
+  close(): Promise<unknown>
+}
+
+async function listen(
+  server: Listener,
+  { host, port }: { readonly host: string; readonly port: number },
+  who: string,
+): Promise<string> {
   try {
-    return await api.listen({ host, port })
+    return await server.listen({ host, port })
   } catch (error) {
-    await api.close()
-    throw listenFailure(error, host, port, 'the service')
+    await server.close()
+    throw listenFailure(error, host, port, who)
   }
 }

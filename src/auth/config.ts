@@ -36,6 +36,15 @@ const openshiftSchema = z
     path: ['ca_file'],
   })
 
+/** Where the login bridge listens, for the proxy beside the service alone (decision 0027). */
+const meSchema = z.strictObject({
+  host: z
+    .enum(['127.0.0.1', '::1'], { error: 'expected 127.0.0.1 or ::1: only the proxy on this machine may reach it' })
+    .default('127.0.0.1'),
+  /** 0 = any free port. */
+  port: z.int().min(0).max(65_535).default(8081),
+})
+
 export const authConfigSchema = z
   .strictObject({
     rules: z
@@ -51,8 +60,15 @@ export const authConfigSchema = z
       }),
     issuers: z.array(issuerEntrySchema).prefault([]),
     openshift: openshiftSchema.prefault({}),
+    /** Absent: there is no login bridge. */
+    me: meSchema.optional(),
   })
-  .superRefine(({ rules, issuers }, context) => {
+  .superRefine(({ rules, issuers, me }, context) => {
+    if (me !== undefined && rules.every(({ groups }) => groups === undefined)) {
+      const message =
+        'the login bridge hands out tokens of OpenShift, but no rule has groups, so they would open nothing'
+      context.addIssue({ code: 'custom', path: ['me'], message })
+    }
     const used = new Set(rules.map((rule) => rule.issuer))
     issuers.forEach(({ issuer }, index) => {
       if (used.has(issuer)) return
@@ -111,5 +127,6 @@ export type AuthConfig = {
   readonly rules: readonly AuthRule[]
   readonly issuers: readonly IssuerEntry[]
   readonly openshift: z.output<typeof openshiftSchema>
+  readonly me?: z.output<typeof meSchema> | undefined
 }
 export type { AuthRule } from './rule-config.ts'

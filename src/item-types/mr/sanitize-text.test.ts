@@ -132,7 +132,9 @@ describe('sanitizeText', () => {
   /** As GitLab finds them, once it has decoded entities. */
   const ACTIVE = [
     /(?<![a-z0-9])@[a-z0-9_]/i,
-    /\b(clos(e[sd]?|ing)|fix(e[sd]|ing)?|resolv(e[sd]?|ing)|implement(s|ed|ing)?):? +(issues? +)?([\w/.-]*#\d|[A-Z][A-Z0-9_]+-\d)/i,
+    /\b(clos(e[sd]?|ing)|fix(e[sd]|ing)?|resolv(e[sd]?|ing)|implement(s|ed|ing)?):? +(issues? +)?[\w/.-]*#\d/i,
+    // Keys of Jira are in capitals: `Closes fixABC-1` closes nothing.
+    /\b([Cc]los(e[sd]?|ing)|[Ff]ix(e[sd]|ing)?|[Rr]esolv(e[sd]?|ing)|[Ii]mplement(s|ed|ing)?):? +(issues? +)?[A-Z][A-Z0-9_]+-\d/,
     /<!--|<img\b|!\[/i,
   ]
 
