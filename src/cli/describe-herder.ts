@@ -21,10 +21,17 @@ export function testText({ job, log, matchers, verdict }: HerderTestView, colors
     lines.push(`${printable(name)} (${printable(source)}, ${printable(action)}) ${said}`)
     for (const { about, expected, holds } of conditions) {
       const mark = holds === null ? '?' : holds ? '✓' : '✗'
-      lines.push(colors.dim(`  ${mark} ${about}: ${expected.map(printable).join(' | ')}`))
+      lines.push(colors.dim(`  ${mark} ${about}: ${shortened(expected.map(printable).join(' | '))}`))
     }
   }
   return [...lines, '', printable(verdict)]
+}
+
+const MAX_EXPECTED = 160
+
+/** Patterns may be long; whoever needs the whole of one asks for JSON. */
+function shortened(text: string): string {
+  return text.length > MAX_EXPECTED ? `${text.slice(0, MAX_EXPECTED)}…` : text
 }
 
 export function coverageText({ since, failures, known, unknown }: HerderCoverageView, colors: Colors): string[] {

@@ -16,7 +16,7 @@ jobs:
     stage: test
     outcomes: [{ status: failed, log: "curl: (56) Recv failure: Connection reset by peer\\n" }, success]
 `
-const CHANGES = 8
+const CHANGES = 3
 
 const mr = (delay: string) => ({
   projects: [{ path: 'group/widgets' }],
@@ -41,7 +41,7 @@ function retriesByBranch(): Readonly<Record<string, number>> {
   return counts
 }
 
-test('many changes are merged, though jobs fail and half of the answers to retries are lost', async () => {
+test('changes are merged, though jobs fail and half of the answers to retries are lost', async () => {
   const lost: FaultRuleInput = {
     ...{ path: '/api/v4/projects/*/jobs/*/retry', method: 'POST' },
     ...{ kind: 'drop_after', probability: 0.5, seed: 7 },
@@ -53,6 +53,7 @@ test('many changes are merged, though jobs fail and half of the answers to retri
   })
   const items = await Promise.all(Array.from({ length: CHANGES }, (_, number) => client.submit(change(number))))
   await Promise.all(items.map(({ work_item }) => audit.waitForPhase(work_item.id, 'completed')))
+  expect(flow.gitlab.faults.list()[0]?.fired).toBeGreaterThan(0)
   const branches = items.map((_item, number) => `queue/change-${number}`)
   // Two jobs fail once in each pipeline.
   expect(retriesByBranch()).toEqual(Object.fromEntries(branches.map((branch) => [branch, 2])))
@@ -63,12 +64,10 @@ test('many changes are merged, though jobs fail and half of the answers to retri
 
 test('a service that is killed while a job waits for its retry goes on after the restart', async () => {
   flow = await createFlow({ files: { '.sandbox-ci.yml': FLAKY_CI } })
-  const overrides = { mr: mr('2s'), queue: { lease: '2s', sweep_interval: '200ms' } }
+  const overrides = { mr: mr('1s'), queue: { lease: '2s', sweep_interval: '200ms' } }
   const first = await flow.spawn(overrides)
   const { work_item } = await first.client.submit(change(1))
-  await expect
-    .poll(async () => (await first.client.get(work_item.id)).blockers[0]?.code, { timeout: 20_000 })
-    .toBe('retrying_ci')
+  await first.audit.waitFor(({ action, outcome }) => action === 'retry_ci' && outcome === 'succeeded', 'the herder')
   first.process.kill('SIGKILL')
   const second = await flow.spawn(overrides)
   await second.audit.waitForPhase(work_item.id, 'completed')

@@ -297,6 +297,21 @@ describe('somebody else', () => {
     expect(decisions.toSorted()).toEqual(['outdated', 'retried'])
   })
 
+  test('who starts one while the older one is judged keeps even the first retry from being made', async () => {
+    const id = await open(`{ unit: ${FLAKY} }`)
+    let older: unknown
+    world.alter('listJobs', async (given) => {
+      older = given[1]
+      await world.server.call('POST', `/merge_requests/${(await world.look(id)).detail.mrIid}/pipelines`)
+      return given
+    })
+    await world.workToTheEnd(id)
+    expect((await world.look(id)).item.resolution).toBe('merged')
+    const { list } = await world.server.call('GET', `/pipelines/${older}/jobs?include_retried=true`)
+    expect(list.map(({ status }) => status)).toEqual(['failed'])
+    expect(retries()).toHaveLength(1)
+  })
+
   test('who pushes to the branch ends them', async () => {
     const id = await open(`{ unit: ${FLAKY} }`, { mr: { herder: { delay: '5m' } } })
     await workUntil(id, 'retrying_ci')

@@ -38,7 +38,7 @@ const ARTIFACTS = [
 ].join('|')
 
 /** What a script leaves when one of its commands fails: the log has to tell the rest. */
-const BY_SCRIPT = ['script_failure', 'unknown_failure', 'runner_system_failure']
+const BY_SCRIPT = ['script_failure', 'unknown_failure']
 
 const MATCHERS: readonly MatcherInput[] = [
   {

@@ -115,6 +115,8 @@ describe('a budget', () => {
   test('is not spent twice by a retry that has to be made again, and is given back by one that was not made', async () => {
     await record([aFailure(1), aFailure(2), aFailure(3)])
     expect(await reserve([1, 2])).toBe(true)
+    // They are still the latest runs of their jobs, so nothing has come of it.
+    expect((await sightings([1, 2])).history.retries).toEqual([])
     expect(await reserve([1, 2])).toBe(true)
     await releaseRetries(database.db, projectId, [2], 'refused')
     expect(await reserve([3])).toBe(true)
