@@ -60,8 +60,8 @@ async function apply(
   result: EventResult,
 ): Promise<EventOutcome> {
   const { item } = snapshot
-  const dimensions = result.dimensions.map(({ dimension, variant = '', status, note = null }) => {
-    return { dimension, variant, status, note, deferMs: null }
+  const dimensions = result.dimensions.map(({ dimension, variant = '', status, note = null, deferMs = null }) => {
+    return { dimension, variant, status, note, deferMs }
   })
   const recorded = await outcomes.event(lease, {
     id: item.id,

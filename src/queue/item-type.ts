@@ -62,6 +62,8 @@ export interface DimensionUpdate {
   readonly dimension: string
   readonly variant?: string
   readonly status: DimensionStatusInput
+  /** Put off for this long; absent: not put off. */
+  readonly deferMs?: number
   readonly note?: string
 }
 type DimensionStatusInput = 'true' | 'false'

@@ -34,7 +34,10 @@ const OPEN_CHANGES = 10
 const EVENTS_AT_ONCE = 20
 const FEWEST_EVENTS_AT_ONCE = 2
 const PAUSE_MS = 50
+/** An item that is killed at each of five claims in a row counts as one that ends its process. */
+const SHORTEST_LIFE_MS = 1_500
 const PATIENCE_MS = 600_000
+const ACTIVE = "phase = 'active' and dedup_key like '%:queue/%'"
 
 interface Stage {
   readonly postgres: ChaosPostgres
@@ -121,7 +124,8 @@ async function mergeAll(stage: Stage, branches: readonly string[], kills: number
   const submitting = inParallel(branches, 5, (branch) => submit(stage, branch, true))
   for (let kill = 0; kill < kills; kill += 1) await killOne(stage)
   await submitting
-  await until(async () => (await count(stage, "phase = 'active' and dedup_key like '%:queue/%'")) === 0, PATIENCE_MS)
+  const ended = await until(async () => (await count(stage, ACTIVE)) === 0, PATIENCE_MS)
+  if (!ended) throw new Error(`${await count(stage, ACTIVE)} changes are still on their way`)
   return judge(stage, branches)
 }
 
@@ -141,7 +145,7 @@ async function submit({ services, random }: Stage, branch: string, autoMerge: bo
 }
 
 async function killOne({ services, fleet, random }: Stage): Promise<void> {
-  await delay(200 + random.below(800))
+  await delay(SHORTEST_LIFE_MS + random.below(SHORTEST_LIFE_MS))
   const place = random.below(PROCESSES)
   await services[place]?.end('SIGKILL')
   services[place] = await fleet.start()

@@ -10,7 +10,7 @@ import { decide } from './decider.ts'
 import type { MrDetail } from './detail.ts'
 import { MR_DIMENSIONS, NEEDS_CANCEL, NEEDS_MR } from './dimensions.ts'
 import { createHandleEvent } from './events/handler.ts'
-import { resolveItems } from './events/resolver.ts'
+import { createResolveItems } from './events/resolver.ts'
 import { createCancelMr } from './executors/cancel-mr.ts'
 import { createCheckBuilds } from './executors/check-builds.ts'
 import { createCheckEmpty } from './executors/check-empty.ts'
@@ -35,6 +35,8 @@ export interface MrDependencies {
 export function createMrItemType({ db, gitlab, config }: MrDependencies): ItemType<MrSubmission, MrDetail> {
   const inspector = createInspector(config)
   const services = { db, gitlab, config, inspector, readContent: (id: string) => readContent(db, id) }
+
+  const resolveItems = createResolveItems(db)
 
   /** GitLab ignores the case of a project's path, identities do not: the configuration's spelling is the one kept. */
   const canonical = (submission: MrSubmission): MrSubmission => ({
@@ -74,7 +76,7 @@ export function createMrItemType({ db, gitlab, config }: MrDependencies): ItemTy
       reconcile_mr: createReconcileMr(services),
       retry_ci: createRetryCi(services),
     },
-    events: { resolve: resolveItems, handle: createHandleEvent(config) },
+    events: { resolve: (_db, event) => resolveItems(event), handle: createHandleEvent(config) },
     herder: createHerder({ db, gitlab, config }),
     present,
   }

@@ -128,7 +128,7 @@ test("a commit is the service's own on the branch where it was written, in any l
 })
 
 describe('an event', () => {
-  const find = (pointers: object) => findItemsByPointers(database.db, { projectId, ...pointers })
+  const find = async (pointers: object) => (await findItemsByPointers(database.db, [{ projectId, ...pointers }]))[0]
 
   test('finds the active items that it points at, by each pointer', async () => {
     const id = await insert(mrSubmission(), { mrIid: 3, headPipelineId: 50, resolvedTarget: 'main' })
@@ -155,6 +155,17 @@ describe('an event', () => {
     ]) {
       expect(await find(pointers)).toEqual([])
     }
+  })
+
+  test('is answered by itself, however many are asked about together', async () => {
+    const first = await insert(mrSubmission(), { mrIid: 3, resolvedTarget: 'main' })
+    const second = await insert(mrSubmission({ source_branch: 'bot/other' }), { mrIid: 4, resolvedTarget: 'main' })
+    const pointers = [{ mrIid: 4 }, { mrIid: 9 }, { targetBranch: 'main' }, { mrIid: 3, sourceBranch: 'bot/other' }]
+    const found = await findItemsByPointers(
+      database.db,
+      pointers.map((one) => ({ projectId, ...one })),
+    )
+    expect(found).toEqual([[second], [], [first, second], [first, second]])
   })
 
   test('does not concern terminal items', async () => {

@@ -4,6 +4,7 @@
  * only readContent touches it.
  */
 import type { Database } from '../../db/database.ts'
+import { runPrepared } from '../../db/prepared.ts'
 import type { DetailTable } from '../../queue/detail-table.ts'
 import type { MrDetail } from './detail.ts'
 import type { Pointers } from './events/schema.ts'
@@ -105,30 +106,47 @@ export async function isOwnCommit(db: Database, projectId: number, branch: strin
 /** A push to a busy target would otherwise wake every item at once; the rest is found by its own interval. */
 const MAX_ITEMS_OF_AN_EVENT = 200
 
-/** Active items with the merge request, the head pipeline or a branch that an event names. */
+/** Active items with the merge request, the head pipeline or a branch that an event names, for each of these events. */
 export async function findItemsByPointers(
   db: Database,
-  { projectId, mrIid, pipelineId, sourceBranch, targetBranch }: Pointers,
-): Promise<readonly string[]> {
-  const rows = await db
-    .selectFrom('mr_details')
-    .innerJoin('work_items', 'work_items.id', 'mr_details.work_item_id')
-    .select('work_items.id')
-    .where('work_items.phase', '=', 'active')
-    .where('mr_details.project_id', '=', BigInt(projectId))
-    .where((where) =>
-      where.or([
-        ...(mrIid === undefined ? [] : [where('mr_details.mr_iid', '=', BigInt(mrIid))]),
-        ...(pipelineId === undefined ? [] : [where('mr_details.head_pipeline_id', '=', BigInt(pipelineId))]),
-        ...(sourceBranch === undefined ? [] : [where('mr_details.source_branch', '=', sourceBranch)]),
-        ...(targetBranch === undefined ? [] : [where('mr_details.resolved_target', '=', targetBranch)]),
-      ]),
-    )
-    .orderBy('work_items.id')
-    .limit(MAX_ITEMS_OF_AN_EVENT)
-    .execute()
-  return rows.map(({ id }) => id)
+  pointers: readonly Pointers[],
+): Promise<readonly (readonly string[])[]> {
+  const input = pointers.map(({ projectId, mrIid, pipelineId, sourceBranch, targetBranch }, place) => {
+    return {
+      place,
+      project_id: projectId,
+      mr_iid: mrIid,
+      pipeline_id: pipelineId,
+      source: sourceBranch,
+      target: targetBranch,
+    }
+  })
+  const { rows } = await runPrepared<{ place: number; id: string }>(db, FIND_BY_POINTERS, [JSON.stringify(input)])
+  const found = Map.groupBy(rows, ({ place }) => place)
+  return pointers.map((_, place) => (found.get(place) ?? []).map(({ id }) => id))
 }
+
+// What an event does not name is null, and equal to nothing.
+const FIND_BY_POINTERS = `
+  select input.place, found.id
+  from jsonb_to_recordset($1::jsonb) input
+    (place int, project_id bigint, mr_iid bigint, pipeline_id bigint, source text, target text)
+  cross join lateral (
+    select item.id
+    from mr_details detail
+    join work_items item on item.id = detail.work_item_id
+    where item.phase = 'active'
+      and detail.project_id = input.project_id
+      and (
+        detail.mr_iid = input.mr_iid
+        or detail.head_pipeline_id = input.pipeline_id
+        or detail.source_branch = input.source
+        or detail.resolved_target = input.target
+      )
+    order by item.id
+    limit ${MAX_ITEMS_OF_AN_EVENT}
+  ) found
+  order by input.place, found.id`
 
 /** Active items that what was merged as this commit belongs to. */
 export async function findItemsByMergeCommit(db: Database, sha: string): Promise<readonly string[]> {

@@ -4,32 +4,36 @@
  * How a build after the merge has ended only its event knows; more than how a merged item ends does not hang on that.
  */
 import { z } from 'zod'
-import type { EventResult, PendingEvent, Snapshot } from '../../../queue/item-type.ts'
+import type { DimensionUpdate, EventResult, PendingEvent, Snapshot } from '../../../queue/item-type.ts'
 import { noteOf, rowOf } from '../builds.ts'
 import type { MrConfig } from '../config.ts'
 import type { MrDetail } from '../detail.ts'
 import { NEEDS_BUILD, NEEDS_RECONCILE } from '../dimensions.ts'
 import { type BuildResult, readBuildResult } from './pipeline-run.ts'
 
-type Handle = (event: PendingEvent, snapshot: Pick<Snapshot<MrDetail>, 'detail' | 'dimensions'>) => EventResult
+type Seen = Pick<Snapshot<MrDetail>, 'detail' | 'dimensions' | 'now'>
+type Handle = (event: PendingEvent, snapshot: Seen) => EventResult
 
-export function createHandleEvent({ pipeline_run_url }: Pick<MrConfig, 'pipeline_run_url'>): Handle {
-  return (event, { detail, dimensions }) => {
+export function createHandleEvent(config: Pick<MrConfig, 'pipeline_run_url' | 'pipeline_poll'>): Handle {
+  return (event, seen) => {
     const { eventType, body } = event
-    if (eventType === 'pipeline_run') {
-      const result = readBuildResult(body)
-      const isAwaited =
-        result !== null && result.sha === detail.mergeCommitSha && isOpen(result, { detail, dimensions })
-      return {
-        phase: null,
-        dimensions: isAwaited ? resultOf(result, pipeline_run_url) : [],
-        trigger: `konflux:${result === null ? eventType : result.component}`,
-      }
+    if (eventType === 'pipeline_run') return handleRun(body, seen, config.pipeline_run_url)
+    const deferMs = lookInMs(event, seen, config.pipeline_poll)
+    const look: DimensionUpdate = {
+      ...{ dimension: NEEDS_RECONCILE, status: 'true' as const, note: `a ${eventType} event` },
+      ...(deferMs === 0 || deferMs === null ? {} : { deferMs }),
     }
-    const trigger = `gitlab:${eventType}`
-    if (!isNews(event, detail)) return { phase: null, dimensions: [], trigger }
-    const look = [{ dimension: NEEDS_RECONCILE, status: 'true', note: `a ${eventType} event` }] as const
-    return { phase: null, dimensions: look, trigger }
+    return { phase: null, dimensions: deferMs === null ? [] : [look], trigger: `gitlab:${eventType}` }
+  }
+}
+
+function handleRun(body: unknown, seen: Seen, template: string | undefined): EventResult {
+  const result = readBuildResult(body)
+  const isAwaited = result !== null && result.sha === seen.detail.mergeCommitSha && isOpen(result, seen)
+  return {
+    phase: null,
+    dimensions: isAwaited ? resultOf(result, template) : [],
+    trigger: `konflux:${result === null ? 'pipeline_run' : result.component}`,
   }
 }
 
@@ -52,18 +56,35 @@ function resultOf(result: BuildResult, template: string | undefined): EventResul
   ]
 }
 
-const ownPushSchema = z.looseObject({ after: z.string() })
+const pushSchema = z.looseObject({ ref: z.string(), after: z.string() })
 const failedJobSchema = z.looseObject({ build_status: z.literal('failed') })
 
-function isNews({ eventType, body }: PendingEvent, { writtenSha }: MrDetail): boolean {
+/** After how long to look; null: it is no news. */
+function lookInMs({ eventType, body }: PendingEvent, seen: Seen, soonMs: number): number | null {
   switch (eventType) {
-    case 'push':
+    case 'push': {
+      const push = pushSchema.safeParse(body).data
+      if (push?.ref !== `refs/heads/${seen.detail.sourceBranch}`)
+        return needsNoLookAtTarget(soonMs, seen) ? null : soonMs
       // The service's own; the pipeline that follows from it is told by events of its own.
-      return writtenSha === null || ownPushSchema.safeParse(body).data?.after !== writtenSha
+      return push.after === seen.detail.writtenSha ? null : 0
+    }
     case 'build':
       // Of a job that ended well, its pipeline tells. One that failed is to be looked at while the others still run.
-      return failedJobSchema.safeParse(body).success
+      return failedJobSchema.safeParse(body).success ? 0 : null
     default:
-      return true
+      return 0
   }
+}
+
+/**
+ * To the target: it may conflict from now on. Every open merge request hears of it, and each merge is such a push: with a look
+ * at each at once, a hundred changes would cost ten thousand looks. So there is one soon, whatever else is pushed until then; and none once it
+ * is merged itself.
+ */
+function needsNoLookAtTarget(withinMs: number, { detail, dimensions, now }: Seen): boolean {
+  if (detail.builds !== null) return true
+  const row = dimensions.find(({ dimension }) => dimension === NEEDS_RECONCILE)
+  if (row?.status !== 'true') return row === undefined
+  return row.pendingUntil === null || row.pendingUntil.getTime() - now.getTime() <= withinMs
 }

@@ -11,7 +11,7 @@ import type { Dimension } from '../../../queue/dimension.ts'
 import type { MrDetail } from '../detail.ts'
 import { mrDetails } from '../store.ts'
 import { createHandleEvent } from './handler.ts'
-import { resolveItems } from './resolver.ts'
+import { createResolveItems } from './resolver.ts'
 
 const SAMPLES = join(import.meta.dirname, '../../../../../shared/gitlab-events')
 const NOON = new Date('2026-12-01T12:00:00Z')
@@ -71,11 +71,14 @@ describe.skipIf(!existsSync(SAMPLES))('the sample events', () => {
     return event
   }
   const handle = (file: string, dimensions: readonly Dimension[] = []) =>
-    createHandleEvent({ pipeline_run_url: RUN_URL })({ id: '1', ...eventIn(file) }, { detail, dimensions })
+    createHandleEvent({ pipeline_run_url: RUN_URL, pipeline_poll: 30_000 })(
+      { id: '1', ...eventIn(file) },
+      { detail, dimensions, now: NOON },
+    )
 
   test.each(LOOKS)('%s makes its merge request be looked at, and no other', async (name) => {
     for (const file of [`${name}.json`, `sns/${name}.json`]) {
-      expect(await resolveItems(database.db, eventIn(file))).toEqual([ids.known])
+      expect(await createResolveItems(database.db)(eventIn(file))).toEqual([ids.known])
       expect(handle(file)).toMatchObject({
         phase: null,
         dimensions: [{ dimension: 'needs_reconcile', status: 'true' }],
@@ -84,7 +87,7 @@ describe.skipIf(!existsSync(SAMPLES))('the sample events', () => {
   })
 
   test.each(NO_NEWS)('%s concerns the merge request and is no reason to look', async (name) => {
-    expect(await resolveItems(database.db, eventIn(`${name}.json`))).toEqual([ids.known])
+    expect(await createResolveItems(database.db)(eventIn(`${name}.json`))).toEqual([ids.known])
     expect(handle(`${name}.json`)).toMatchObject({ phase: null, dimensions: [] })
   })
   describe('of Konflux', () => {
@@ -99,7 +102,7 @@ describe.skipIf(!existsSync(SAMPLES))('the sample events', () => {
       ['failed', 'true', `Failed: Tasks Completed: 4 (Failed: 1, Cancelled 0), Skipped: 5 ${link}`],
     ])('a run that %s tells of its component, and that there is something to look at', async (end, status, words) => {
       for (const file of [`konflux_pipelinerun_${end}.json`, `sns/konflux_pipelinerun_${end}.json`]) {
-        expect(await resolveItems(database.db, eventIn(file))).toEqual([ids.known])
+        expect(await createResolveItems(database.db)(eventIn(file))).toEqual([ids.known])
         expect(handle(file, [awaited])).toEqual({
           phase: null,
           dimensions: [
@@ -112,7 +115,7 @@ describe.skipIf(!existsSync(SAMPLES))('the sample events', () => {
     })
 
     test('a run that has begun concerns nobody', async () => {
-      expect(await resolveItems(database.db, eventIn('konflux_pipelinerun_started.json'))).toEqual([])
+      expect(await createResolveItems(database.db)(eventIn('konflux_pipelinerun_started.json'))).toEqual([])
     })
 
     test.each<[string, readonly Dimension[]]>([
