@@ -16,6 +16,7 @@ import { p8 } from './goals/p08-pinned-xmin.ts'
 import { p9 } from './goals/p09-processes.ts'
 import { p10 } from './goals/p10-long-run.ts'
 import { p11 } from './goals/p11-inspection.ts'
+import { p12 } from './goals/p12-lists.ts'
 import { p13 } from './goals/p13-memory.ts'
 import type { Goal } from './support/bench.ts'
 import { findPgbench } from './support/pgbench.ts'
@@ -23,7 +24,7 @@ import { prepareProduct } from './support/product.ts'
 import { judge } from './support/result.ts'
 import { type BenchServer, openServer } from './support/server.ts'
 
-const GOALS: readonly Goal[] = [p1, p3, p4, p5, p6, p7, p8, p9, p10, p11, p13]
+const GOALS: readonly Goal[] = [p1, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13]
 const DEFAULT_ROUNDS = '3'
 
 const run = promisify(execFile)

@@ -9,7 +9,3 @@ create table pauses (
   created_at      timestamptz not null default now(),
   constraint one_pause_a_scope unique nulls not distinct (item_type, concurrency_key, caller_identity)
 );
-
--- How many open items a caller or a project has (decision 0086).
-create index work_items_open_by_caller on work_items (caller_identity) where phase = 'active';
-create index work_items_open_by_key on work_items (concurrency_key) where phase = 'active';

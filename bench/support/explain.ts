@@ -17,6 +17,7 @@ const planSchema = z.tuple([
     'QUERY PLAN': z.tuple([
       z.object({
         Plan: z.object({ 'Shared Hit Blocks': z.number(), 'Shared Read Blocks': z.number() }),
+        'Planning Time': z.number(),
         'Execution Time': z.number(),
       }),
     ]),
@@ -35,4 +36,11 @@ export async function explain(client: pg.Client, text: string, values: readonly 
     if (run > 0) costs.push({ pages: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'], ms })
   }
   return { pages: median(costs.map(({ pages }) => pages)), ms: median(costs.map(({ ms }) => ms)) }
+}
+
+/** Milliseconds that one run takes, its planning included. */
+export async function planAndRun(client: pg.Client, text: string, values: readonly unknown[]): Promise<number> {
+  const { rows } = await client.query(`explain (analyze, buffers, timing off, format json) ${text}`, [...values])
+  const [{ 'QUERY PLAN': plans }] = planSchema.parse(rows)
+  return plans[0]['Planning Time'] + plans[0]['Execution Time']
 }

@@ -16,6 +16,7 @@ export const listQuerySchema = z.strictObject({
   item_type: text.optional().describe('Only items of this type.'),
   phase: phaseSchema.optional().describe('Only items in this phase.'),
   caller: text.optional().describe('Only items of this caller.'),
+  concurrency_key: text.optional().describe('Only items of this key; of an mr it is the project.'),
   search: text.optional().describe('Only items whose dedup key contains this, case ignored.'),
   limit: z.coerce.number().int().min(1).max(100).default(20).describe('How many items a page holds.'),
   before: z.uuid().optional().describe('`next` of the page before.'),

@@ -75,7 +75,12 @@ export const submitAnswerSchema = z
 export const listAnswerSchema = z
   .object({
     items: z.array(listedWorkItemSchema).describe('Newest first.'),
-    next: z.uuid().nullable().describe('Send it as `before` to get the next page; null on the last one.'),
+    next: z
+      .uuid()
+      .nullable()
+      .describe(
+        'Send it as `before` to get the next page; null on the last one. A page with a next may be short, or empty.',
+      ),
   })
   .meta({ id: 'ListAnswer' })
 

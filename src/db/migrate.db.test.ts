@@ -46,6 +46,7 @@ describe('the schema', () => {
       '0005-queue-core',
       '0006-queue-core-indexes',
       '0007-mr-merge-gate',
+      '0008-lists',
       '0009-mr-herder',
       '0010-pauses-and-quotas',
       '0011-mr-builds',
@@ -75,7 +76,9 @@ async function takeBackLastMigrations(db: Database): Promise<void> {
       drop column reviewed_sha, drop column overwritten_sha, drop column note_id, drop column waits_for,
       drop column ci_finding, drop column builds`.execute(db)
   await sql`drop table pauses`.execute(db)
-  await sql`drop index work_items_open_by_caller`.execute(db)
+  await sql`create index work_items_item_type on work_items (item_type, id desc)`.execute(db)
+  await sql`create index work_items_phase on work_items (phase, id desc)`.execute(db)
+  await sql`drop index work_items_of_type, work_items_of_caller`.execute(db)
   await sql`drop table mr_ci_failures`.execute(db)
   await sql`drop index mr_details_merge_commit`.execute(db)
   await sql`delete from workqueue_service_migrations where name >= '0005'`.execute(db)

@@ -73,4 +73,13 @@ describe('contentHash', () => {
   test('is the SHA-256 of the canonical text', () => {
     expect(contentHash({})).toBe('44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a')
   })
+
+  test('of what is stored already does not change, however long the texts', () => {
+    const files = ['é€😀"\\\n\u0001 '.repeat(1_000), 'a'.repeat(4_095), ''].map((content, index) => ({
+      content,
+      index,
+    }))
+    const value = { title: 'x', files, none: null, yes: true, part: 0.5, left_out: undefined }
+    expect(contentHash(value)).toBe('4debf5e8c2babc03955ea43715074de6e04d06fe2a35e1450c73432ee59678d0')
+  })
 })

@@ -7,27 +7,49 @@ import { WorkQueueError } from './errors.ts'
 
 /** Keys whose value is undefined are left out, as JSON does. @throws WorkQueueError `not_json`. */
 export function canonicalJson(value: unknown): string {
-  switch (typeof value) {
-    case 'string':
-      return canonicalString(value)
-    case 'number':
-      if (!Number.isFinite(value)) throw notJson('a number that is not finite')
-      return JSON.stringify(value)
-    case 'boolean':
-      return value ? 'true' : 'false'
-    case 'object':
-      if (value === null) return 'null'
-      return Array.isArray(value) ? `[${value.map(canonicalJson).join(',')}]` : canonicalObject(value)
-    default:
-      throw notJson(`a value of type ${typeof value}`)
-  }
+  const pieces: string[] = []
+  writeCanonicalJson(value, (piece) => pieces.push(piece))
+  return pieces.join('')
 }
 
-function canonicalObject(value: object): string {
+/**
+ * The same text in pieces, each of them well-formed: megabytes that are put together level by level would be copied each time.
+ * @throws WorkQueueError `not_json`, when a part may have been written.
+ */
+export function writeCanonicalJson(value: unknown, write: (piece: string) => void): void {
+  if (typeof value === 'string') write(canonicalString(value))
+  else if (typeof value === 'number') write(canonicalNumber(value))
+  else if (typeof value === 'boolean') write(value ? 'true' : 'false')
+  else if (value === null) write('null')
+  else if (Array.isArray(value)) writeArray(value, write)
+  else if (typeof value === 'object') writeObject(value, write)
+  else throw notJson(`a value of type ${typeof value}`)
+}
+
+function canonicalNumber(value: number): string {
+  if (!Number.isFinite(value)) throw notJson('a number that is not finite')
+  return JSON.stringify(value)
+}
+
+function writeArray(values: readonly unknown[], write: (piece: string) => void): void {
+  write('[')
+  for (const [index, value] of values.entries()) {
+    if (index > 0) write(',')
+    writeCanonicalJson(value, write)
+  }
+  write(']')
+}
+
+function writeObject(value: object, write: (piece: string) => void): void {
   // Sorting by UTF-16 code units is what the RFC asks for, and what comparing strings does.
   const entries = Object.entries(value).filter(([, member]) => member !== undefined)
   entries.sort(([left], [right]) => (left < right ? -1 : 1))
-  return `{${entries.map(([key, member]) => `${canonicalString(key)}:${canonicalJson(member)}`).join(',')}}`
+  write('{')
+  for (const [index, [key, member]] of entries.entries()) {
+    write(`${index > 0 ? ',' : ''}${canonicalString(key)}:`)
+    writeCanonicalJson(member, write)
+  }
+  write('}')
 }
 
 function canonicalString(text: string): string {

@@ -8,6 +8,7 @@ import { WorkQueueError } from '../lib/errors.ts'
 import type { EventCounts } from '../lib/event-counts.ts'
 import { type Finding, MAX_FINDINGS } from '../lib/finding.ts'
 import { readShape } from '../lib/read-shape.ts'
+import { findPage } from './find-page.ts'
 import { createIngestEvents } from './ingest-events.ts'
 import type { AnyItemType } from './item-type.ts'
 import type { OpenItems } from './open-items.ts'
@@ -15,7 +16,6 @@ import type { Pause } from './pause.ts'
 import { presentItem } from './present-item.ts'
 import { previewSubmission } from './preview-submission.ts'
 import type { ProcessingManager } from './processing-manager.ts'
-import { listWorkItems } from './sql/list-work-items.ts'
 import { createReadObservations } from './sql/read-observations.ts'
 import { readWorkItem } from './sql/read-work-item.ts'
 import { requireDimensions } from './sql/require-dimensions.ts'
@@ -215,34 +215,6 @@ async function listPage(
     return [{ item: snapshot.item, presentation }]
   })
   return { items, next }
-}
-
-/** How many items a page is looked for among, where most may be hidden from the caller; its `next` goes on from there. */
-const MOST_LOOKED_AT = 20_000
-const LOOKED_AT_ONCE = 2_000
-
-async function findPage(
-  db: Database,
-  itemTypes: ReadonlyMap<string, AnyItemType>,
-  filter: ListFilter & { readonly itemTypes: readonly string[] },
-): Promise<{ readonly ids: readonly string[]; readonly next: string | null }> {
-  const { isVisible, limit } = filter
-  const ids: string[] = []
-  let before = filter.before
-  for (let lookedAt = 0; lookedAt < MOST_LOOKED_AT; lookedAt += LOOKED_AT_ONCE) {
-    // One more than asked for tells whether there is another page.
-    const batch = isVisible === undefined ? limit + 1 : LOOKED_AT_ONCE
-    const found = await listWorkItems(db, { ...filter, limit: batch, ...(before === undefined ? {} : { before }) })
-    for (const item of found) {
-      const type = typeOf(itemTypes, item.itemType)
-      if (isVisible !== undefined && !isVisible(type.name, type.scopeOfItem(item))) continue
-      if (ids.length === limit) return { ids, next: ids.at(-1) ?? null }
-      ids.push(item.id)
-    }
-    before = found.at(-1)?.id
-    if (found.length < batch || before === undefined) return { ids, next: null }
-  }
-  return { ids, next: before ?? null }
 }
 
 function typeOf(itemTypes: ReadonlyMap<string, AnyItemType>, name: string): AnyItemType {

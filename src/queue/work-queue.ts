@@ -48,13 +48,15 @@ export interface ListFilter {
   readonly itemTypes?: readonly string[]
   readonly phase?: Phase
   readonly callerIdentity?: string
-  /** Substring of the dedup key, case ignored. */
+  /** Only items of these concurrency keys. */
+  readonly concurrencyKeys?: readonly string[]
+  /** Substring of the dedup key, case ignored. A page looks at so many items only, and says where to go on. */
   readonly search?: string
   /** For callers who may see some items only; absent = all. A page may hold fewer items then, and still have a next. */
   readonly isVisible?: (itemType: string, scope: ItemScope) => boolean
   /** 1 to 100. */
   readonly limit: number
-  /** The last id of the page before; items come newest first. */
+  /** `next` of the page before; items come newest first. */
   readonly before?: string
 }
 

@@ -124,12 +124,13 @@ export class FakeQueue implements WorkQueue {
 
   async list(filter: ListFilter): Promise<{ items: ListedItem[]; next: string | null }> {
     this.#maybeFail()
-    const { itemTypes, phase, callerIdentity, search, limit, before } = filter
+    const { itemTypes, phase, callerIdentity, concurrencyKeys, search, limit, before } = filter
     const fitting = [...this.#items.values()]
       .sort((left, right) => (left.id < right.id ? 1 : -1))
       .filter((item) => itemTypes === undefined || itemTypes.includes(item.itemType))
       .filter((item) => phase === undefined || item.phase === phase)
       .filter((item) => callerIdentity === undefined || item.callerIdentity === callerIdentity)
+      .filter((item) => concurrencyKeys === undefined || concurrencyKeys.includes(item.concurrencyKey ?? ''))
       .filter((item) => search === undefined || item.dedupKey.toLowerCase().includes(search.toLowerCase()))
       .filter((item) => before === undefined || item.id < before)
       .filter((item) => filter.isVisible?.(item.itemType, this.scopeOf(item)) ?? true)

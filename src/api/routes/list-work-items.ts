@@ -17,12 +17,13 @@ export function registerListWorkItems(app: Api, { queue, access }: RouteDependen
       summary: 'List work items, newest first',
       description:
         'All filters must fit. `next` of one answer is `before` of the request for the next page; only a page without it ' +
-        'is the last one: where you may see few items among many, a page may hold fewer than asked for.',
+        'is the last one: of what is rare among many, because you search for it or may see little else, a page may hold ' +
+        'fewer than asked for, or nothing.',
       querystring: listQuerySchema,
       response: { 200: answer(listAnswerSchema, 'One page.'), ...problemResponses() },
     },
     async handler(request) {
-      const { item_type, phase, caller, search, limit, before } = request.query
+      const { item_type, phase, caller, concurrency_key, search, limit, before } = request.query
       const { hasAny, isWhole, isVisible } = access.visibleItems(request)
       const itemTypes = [...queue.itemTypes.keys()].filter((name) => hasAny(name) && (item_type ?? name) === name)
       const { items, next } = await queue.list({
@@ -31,6 +32,7 @@ export function registerListWorkItems(app: Api, { queue, access }: RouteDependen
         ...(itemTypes.every(isWhole) ? {} : { isVisible }),
         ...(phase === undefined ? {} : { phase }),
         ...(caller === undefined ? {} : { callerIdentity: caller }),
+        ...(concurrency_key === undefined ? {} : { concurrencyKeys: [concurrency_key] }),
         ...(search === undefined ? {} : { search }),
         ...(before === undefined ? {} : { before }),
       })

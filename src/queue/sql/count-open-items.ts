@@ -3,7 +3,7 @@ import type { Database } from '../../db/database.ts'
 
 export type OpenItemsColumn = 'caller_identity' | 'concurrency_key'
 
-/** Active items of one caller or one key, counted no further than `limit`: a read of so many entries of a partial index. */
+/** Active items of one caller or one key, counted no further than `limit`: a read of so many entries of an index. */
 export async function countOpenItems(
   db: Database,
   column: OpenItemsColumn,
