@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { registerAuthCommand } from './auth-explain.ts'
 import { registerConfigCommand } from './config-check.ts'
 import { registerMigrateCommand } from './migrate.ts'
+import { registerPolicyCommand } from './policy-test.ts'
 import { registerSandboxCommand } from './sandbox.ts'
 import { registerServeCommand } from './serve.ts'
 import { registerStartCommand } from './start.ts'
@@ -13,5 +14,6 @@ export function registerServiceCommands(program: Command): void {
   registerMigrateCommand(program)
   registerConfigCommand(program)
   registerAuthCommand(program)
+  registerPolicyCommand(program)
   registerSandboxCommand(program)
 }

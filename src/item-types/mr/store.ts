@@ -90,6 +90,20 @@ export async function readContent(db: Database, workItemId: string): Promise<MrS
   }
 }
 
+/** The newest items, whose submissions `readContent` reads. */
+export async function listSubmitted(
+  db: Database,
+  limit: number,
+): Promise<readonly { readonly workItemId: string; readonly phase: string }[]> {
+  return db
+    .selectFrom('mr_details')
+    .innerJoin('work_items', 'work_items.id', 'mr_details.work_item_id')
+    .select(['mr_details.work_item_id as workItemId', 'work_items.phase'])
+    .orderBy('mr_details.work_item_id', 'desc')
+    .limit(limit)
+    .execute()
+}
+
 /** Did the service itself write this commit to this branch, in this or an earlier life of the same identity? */
 export async function isOwnCommit(db: Database, projectId: number, branch: string, sha: string): Promise<boolean> {
   const row = await db
