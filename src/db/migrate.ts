@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
-import { WorkQueueError } from '../lib/errors.ts'
+import { messageOf, WorkQueueError } from '../lib/errors.ts'
 import type { Database } from './database.ts'
 
 const MIGRATIONS_TABLE = 'workqueue_service_migrations'
@@ -48,7 +48,12 @@ export async function migrate(
       applied.push(...results.map((result) => result.migrationName))
       continue
     }
-    const failed = results?.find((result) => result.status === 'Error')?.migrationName ?? ''
+    const failed = results?.find((result) => result.status === 'Error')?.migrationName
+    if (failed === undefined) {
+      // None was begun: what ran before is not what this program would have run.
+      const message = `The schema cannot be brought up to date, and nothing was done: ${messageOf(error)}.`
+      throw new WorkQueueError('migration_failed', message, { cause: error })
+    }
     if (!isLockTimeout(error)) {
       throw new WorkQueueError('migration_failed', `Migration ${failed} failed and was rolled back.`, { cause: error })
     }
