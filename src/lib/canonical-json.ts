@@ -17,18 +17,22 @@ export function canonicalJson(value: unknown): string {
  * @throws WorkQueueError `not_json`, when a part may have been written.
  */
 export function writeCanonicalJson(value: unknown, write: (piece: string) => void): void {
+  if (Array.isArray(value)) writeArray(value, write)
+  else if (typeof value === 'object' && value !== null) writeObject(value, write)
+  else write(scalar(value))
+}
+
+function scalar(value: unknown): string {
   switch (typeof value) {
     case 'string':
-      return write(canonicalString(value))
+      return canonicalString(value)
     case 'number':
       if (!Number.isFinite(value)) throw notJson('a number that is not finite')
-      return write(JSON.stringify(value))
+      return JSON.stringify(value)
     case 'boolean':
-      return write(value ? 'true' : 'false')
-    case 'object':
-      if (value === null) return write('null')
-      return Array.isArray(value) ? writeArray(value, write) : writeObject(value, write)
+      return value ? 'true' : 'false'
     default:
+      if (value === null) return 'null'
       throw notJson(`a value of type ${typeof value}`)
   }
 }

@@ -17,6 +17,25 @@ beforeAll(async () => {
 afterEach(() => errands.reset())
 afterAll(() => errands.drop())
 
+test('an action sees its item under the epoch of its own lease, however the item was claimed', async () => {
+  const seen: [string, bigint][] = []
+  const { type } = createErrandType({
+    run: async (draft, context) => {
+      seen.push([draft.detail.name, draft.item.leaseEpoch])
+      return finishErrand(draft, context)
+    },
+  })
+  await errands.prepare(type).queue.submit('errand', errand('x', 'claimed'), 'ann')
+  const { queue, audit } = errands.start(type)
+  const born = await queue.submit('errand', errand('x', 'born claimed'), 'ann')
+  await audit.waitForPhase(born.item.id, 'completed')
+  await audit.waitFor(() => seen.length === 2, 'both')
+  expect(seen.toSorted()).toEqual([
+    ['born claimed', 1n],
+    ['claimed', 1n],
+  ])
+})
+
 describe('the order', () => {
   test('is that in which items came due, and one that has had its time goes behind the others', async () => {
     const names: string[] = []
