@@ -254,6 +254,20 @@ describe('what the worker expects of an item after its own write', () => {
 })
 
 describe('the sweep', () => {
+  test('claims items by their events, however many of them one item has', async () => {
+    const { type } = createErrandType()
+    const { queue } = errands.prepare(type)
+    const loud = await queue.submit('errand', errand('x', 'loud'), 'ann')
+    const quiet = await queue.submit('errand', errand('x', 'quiet'), 'ann')
+    await sql`
+      insert into pending_events (work_item_id, event_type, event_at, body)
+      select ${loud.item.id}, 'ping', now(), '{}' from generate_series(1, 50)`.execute(errands.db)
+    await queue.ingest(event('quiet'))
+    await sql`update work_items set actionable = false`.execute(errands.db)
+
+    expect(await dueItems(errands.db, type)).toEqual([loud.item.id, quiet.item.id])
+  })
+
   test('reads what is due and not what exists, even before anything was analyzed', async () => {
     const { type } = createErrandType()
     await errands.prepare(type).queue.submit('errand', errand(), 'ann')
