@@ -155,6 +155,9 @@ export interface OpenQueueOptions extends Partial<JobBehaviour> {
   readonly onFinished?: (workItemId: string) => void
 }
 
+/** What is measured is the queue; how much a caller may have open is the operator's to say. */
+const UNLIMITED = { open_items_per_caller: null, open_items_per_key: null }
+
 /** A queue as a process of the service has it. */
 export function openQueue(url: string, options: OpenQueueOptions = {}): OpenQueue {
   const { workers = 10, jobMs = 0, onJob = () => {}, wakeUps = true, quiet = false, onFinished } = options
@@ -163,7 +166,7 @@ export function openQueue(url: string, options: OpenQueueOptions = {}): OpenQueu
   const audit = createLogAudit(log, (entry) => {
     if (entry.event_type === 'phase_change' && entry.work_item_id !== undefined) onFinished?.(entry.work_item_id)
   })
-  const settled = queueConfigSchema.parse({ workers, shutdown_grace: '100ms' })
+  const settled = queueConfigSchema.parse({ workers, shutdown_grace: '100ms', ...UNLIMITED })
   const type: AnyItemType = createBenchType({ jobMs, onJob })
   const { work, admin, pauses, manager, start, stop } = createQueue({
     db,

@@ -9,7 +9,7 @@ import { parseDocument } from 'yaml'
 import { z } from 'zod'
 import { authConfigSchema } from '../auth/config.ts'
 import { eventsConfigSchema, webhookConfigSchema } from '../events/config.ts'
-import { gitlabConfigSchema } from '../gitlab/config.ts'
+import { gitlabConfigSchema, gitlabToken } from '../gitlab/config.ts'
 import { mrConfigSchema } from '../item-types/mr/config.ts'
 import { messageOf, WorkQueueError } from '../lib/errors.ts'
 import type { Finding } from '../lib/finding.ts'
@@ -115,6 +115,11 @@ export async function loadConfig(path: string, env: NodeJS.ProcessEnv): Promise<
     throw new ConfigInvalid(path, [{ code: 'invalid_yaml', path: '', message: `It is not YAML: ${fault.message}` }])
   }
   return parseConfig(document.toJS({ maxAliasCount: 100 }), env, path)
+}
+
+/** Reads the files that the configuration names, as the service will. @throws WorkQueueError `gitlab_token_unreadable`. */
+export async function checkFiles({ gitlab }: Config): Promise<void> {
+  if (gitlab !== undefined) await gitlabToken(gitlab)()
 }
 
 /** @throws ConfigInvalid. `source` names the input in the error. */

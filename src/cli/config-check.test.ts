@@ -35,6 +35,26 @@ mr: { projects: [{ path: g/p, expires_after: 36h }], pipeline_poll: 1500ms }
   expect(after).toEqual({ ...before, gitlab: { ...before.gitlab, token: '***' } })
 })
 
+test('reads the file of the token, and says what is wrong with it but not what it holds', async () => {
+  const [file, token] = [join(directory, 'with-file.yaml'), join(directory, 'token')]
+  await writeFile(
+    file,
+    `auth: { rules: [{ name: ci, token_sha256: '${'0'.repeat(64)}', permissions: [submit] }] }
+gitlab: { url: https://gitlab.example.com, token_file: ${token} }
+mr: { projects: [{ path: g/p }] }
+`,
+  )
+  const check = () => startWq(['config', 'check', file], { env: {}, cwd: directory }).ended
+  expect((await check()).status).not.toBe(0)
+  await writeFile(token, 'glpat-one glpat-two')
+  const spoilt = await check()
+  expect(spoilt.status).not.toBe(0)
+  expect(spoilt.err).toContain('one access token')
+  expect(spoilt.err).not.toContain('glpat')
+  await writeFile(token, 'glpat-one\n')
+  expect((await check()).status).toBe(0)
+})
+
 test('knows every key that is a duration', () => {
   const sources = globSync('src/**/*.ts', { exclude: (name) => name.endsWith('.test.ts') })
   const keys = sources.flatMap((name) =>

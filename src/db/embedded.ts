@@ -9,7 +9,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { access, chmod, chown, cp, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { access, chmod, chown, cp, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -187,9 +187,22 @@ async function waitForFormerServer(dataDir: string): Promise<void> {
       () => 0,
     )
     if (pid === 0 || !isRunning(pid)) return
+    // PostgreSQL itself only asks whether there is a process of this number.
+    if (!(await mayServe(pid, dataDir))) return rm(join(dataDir, 'postmaster.pid'), { force: true })
     await delay(POLL_MS)
   }
   throw unavailable(`another PostgreSQL is running on ${dataDir}; is the service already started from this directory?`)
+}
+
+/**
+ * The number of a server that was killed may be another process's by now. PostgreSQL makes the directory it serves its own working
+ * directory; where that cannot be seen, the process is taken for the server.
+ */
+async function mayServe(pid: number, dataDir: string): Promise<boolean> {
+  const [directory, wanted] = await Promise.all(
+    [`/proc/${pid}/cwd`, dataDir].map((path) => realpath(path).catch(() => null)),
+  )
+  return directory === null || wanted === null || directory === wanted
 }
 
 function isRunning(pid: number): boolean {

@@ -17,18 +17,24 @@ export function canonicalJson(value: unknown): string {
  * @throws WorkQueueError `not_json`, when a part may have been written.
  */
 export function writeCanonicalJson(value: unknown, write: (piece: string) => void): void {
-  if (typeof value === 'string') write(canonicalString(value))
-  else if (typeof value === 'number') write(canonicalNumber(value))
-  else if (typeof value === 'boolean') write(value ? 'true' : 'false')
-  else if (value === null) write('null')
-  else if (Array.isArray(value)) writeArray(value, write)
-  else if (typeof value === 'object') writeObject(value, write)
-  else throw notJson(`a value of type ${typeof value}`)
+  if (Array.isArray(value)) writeArray(value, write)
+  else if (typeof value === 'object' && value !== null) writeObject(value, write)
+  else write(scalar(value))
 }
 
-function canonicalNumber(value: number): string {
-  if (!Number.isFinite(value)) throw notJson('a number that is not finite')
-  return JSON.stringify(value)
+function scalar(value: unknown): string {
+  switch (typeof value) {
+    case 'string':
+      return canonicalString(value)
+    case 'number':
+      if (!Number.isFinite(value)) throw notJson('a number that is not finite')
+      return JSON.stringify(value)
+    case 'boolean':
+      return value ? 'true' : 'false'
+    default:
+      if (value === null) return 'null'
+      throw notJson(`a value of type ${typeof value}`)
+  }
 }
 
 function writeArray(values: readonly unknown[], write: (piece: string) => void): void {

@@ -17,6 +17,25 @@ beforeAll(async () => {
 afterEach(() => errands.reset())
 afterAll(() => errands.drop())
 
+test('an action sees its item under the epoch of its own lease, however the item was claimed', async () => {
+  const seen: [string, bigint][] = []
+  const { type } = createErrandType({
+    run: async (draft, context) => {
+      seen.push([draft.detail.name, draft.item.leaseEpoch])
+      return finishErrand(draft, context)
+    },
+  })
+  await errands.prepare(type).queue.submit('errand', errand('x', 'claimed'), 'ann')
+  const { queue, audit } = errands.start(type)
+  const born = await queue.submit('errand', errand('x', 'born claimed'), 'ann')
+  await audit.waitForPhase(born.item.id, 'completed')
+  await audit.waitFor(() => seen.length === 2, 'both')
+  expect(seen.toSorted()).toEqual([
+    ['born claimed', 1n],
+    ['claimed', 1n],
+  ])
+})
+
 describe('the order', () => {
   test('is that in which items came due, and one that has had its time goes behind the others', async () => {
     const names: string[] = []
@@ -235,6 +254,20 @@ describe('what the worker expects of an item after its own write', () => {
 })
 
 describe('the sweep', () => {
+  test('claims items by their events, however many of them one item has', async () => {
+    const { type } = createErrandType()
+    const { queue } = errands.prepare(type)
+    const loud = await queue.submit('errand', errand('x', 'loud'), 'ann')
+    const quiet = await queue.submit('errand', errand('x', 'quiet'), 'ann')
+    await sql`
+      insert into pending_events (work_item_id, event_type, event_at, body)
+      select ${loud.item.id}, 'ping', now(), '{}' from generate_series(1, 50)`.execute(errands.db)
+    await queue.ingest(event('quiet'))
+    await sql`update work_items set actionable = false`.execute(errands.db)
+
+    expect(await dueItems(errands.db, type)).toEqual([loud.item.id, quiet.item.id])
+  })
+
   test('reads what is due and not what exists, even before anything was analyzed', async () => {
     const { type } = createErrandType()
     await errands.prepare(type).queue.submit('errand', errand(), 'ann')

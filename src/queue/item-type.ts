@@ -25,7 +25,7 @@ export interface Snapshot<Detail> {
 }
 
 export interface ExecutorContext {
-  /** Aborted when the lease is lost or the process stops: no outside write may start after that. */
+  /** Aborted when the lease is lost or the process stops: no outside write may start after that. Ask for it anew each time. */
   readonly signal: AbortSignal
   /** The database's clock when the action was decided. */
   readonly now: Date

@@ -4,9 +4,10 @@
  * lease would still believe in it. Decisions 0006 and 0051.
  *
  * A lease's signal is aborted the moment it can no longer be trusted: the heartbeat was refused, or none has succeeded for a
- * whole lease by this process's own monotonic clock (the database is gone, or the process was stopped and resumed: an
- * overdue timer fires before any answer that arrived meanwhile is seen, so an executor meets the abort before it can
- * start its next outside write).
+ * whole lease by this process's own monotonic clock (the database is gone, or the process was stopped and resumed). A resumed
+ * process may see an answer that arrived meanwhile before it sees that a timer is overdue. So whoever is about to write outside
+ * asks for the signal anew, which looks at the clock: a write may land late when the process is stopped right behind that look,
+ * which nothing on this side can prevent, but none begins late.
  */
 import { messageOf, WorkQueueError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
@@ -17,7 +18,7 @@ export interface Lease {
   readonly epoch: bigint
   /** It can no longer be trusted, or the process can wait no longer: nothing more may be done under it. */
   readonly isLost: boolean
-  /** Aborted at that moment, or when the action is interrupted. */
+  /** Aborted at that moment, or when the action is interrupted. Ask for it anew before each outside write. */
   readonly signal: AbortSignal
   /** The action has had its time: aborts the signal, and keeps the lease for the record of it. */
   interrupt(reason: Error): void
@@ -79,7 +80,7 @@ export function createLeaseKeeper({ extend, leaseMs, log }: LeaseKeeperDependenc
     }
   }
 
-  /** An interval that is overdue fires before any answer that has arrived meanwhile is seen. */
+  /** For those who only wait; who acts asks for `isLost` or the signal, and need not be waited for. */
   function loseExpired(): void {
     const oldest = performance.now() - leaseMs * (1 - 1 / LOOKS)
     for (const lease of held) if (lease.trustedAt < oldest) lease.lose()

@@ -16,7 +16,7 @@ const CALLER = 'chaos'
 const options = workerOptionsSchema.parse(JSON.parse(process.argv[2] ?? ''))
 const db = await connectDatabase({ url: options.url, maxConnections: options.maxConnections })
 const type = createChaosErrand(options.name, options.journal)
-const config = queueConfigSchema.parse(options.config)
+const config = queueConfigSchema.parse({ open_items_per_caller: null, open_items_per_key: null, ...options.config })
 const { queue, admin, start, stop } = createTestQueue(db, [type], config, options.listenUrl)
 
 async function answer(message: unknown): Promise<void> {

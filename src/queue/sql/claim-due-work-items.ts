@@ -104,6 +104,14 @@ export function sweepText(itemTypes: ItemTypes, limit: number): string {
       cross join lateral (${itemOf('pending_events', '')}
       ) item
       where not dead
+        -- Each item once, by its first event: one with very many must not fill the claim alone.
+        and pending_events.id = (
+          select id
+          from pending_events first_one
+          where first_one.work_item_id = pending_events.work_item_id
+            and not first_one.dead
+          order by id
+          limit 1)
       order by pending_events.id
       limit ${limit}
     ),

@@ -59,7 +59,8 @@ export async function runClaim(
 ): Promise<readonly Claimed[]> {
   const { rows } = await runPrepared<ClaimedRow>(db, text, values)
   return rows.map((row) => ({
-    ...toObservation(itemTypes, row),
+    // Read as it was before the claim, but for the lease that is now its own.
+    ...toObservation(itemTypes, { ...row, lease_epoch: row.epoch }),
     epoch: row.epoch,
     unfinishedClaims: row.claims,
     dueAt: row.due_at_text,

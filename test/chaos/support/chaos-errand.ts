@@ -10,7 +10,7 @@ import { actionableVariants } from '../../../src/queue/dimension.ts'
 import type { Draft } from '../../../src/queue/draft.ts'
 import type { AnyItemType, ExecutorContext, ExecutorResult } from '../../../src/queue/item-type.ts'
 import { createErrandType, type ErrandDetail } from '../../support/errand-type.ts'
-import { appendEffect } from './journal.ts'
+import { appendEffect, type Effect, now } from './journal.ts'
 
 /**
  * `finish` completes, `wait` stays active. `block` keeps the whole process from running, deaf to its signal, and then
@@ -39,12 +39,13 @@ export function createChaosErrand(worker: string, journal: string): AnyItemType 
     const [mode, milliseconds] = text.split(':')
     const note = noteFor(draft, 'run', text)
     note('begin')
+    let sureAt: number | undefined
     if (mode === 'throw') throw new Error('this errand always throws')
     if (mode === 'hang') await new Promise(() => {})
     if (mode === 'exit') process.exit(1)
     if (mode === 'block') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(milliseconds))
-    else await workFor(Number(milliseconds), context.signal, note)
-    note('write')
+    else sureAt = await workFor(Number(milliseconds), context, note)
+    note('write', sureAt)
     draft.detail.doneText = text
     draft.settle('needs_run')
     if (mode !== 'wait') draft.finish('completed', 'done')
@@ -55,15 +56,14 @@ export function createChaosErrand(worker: string, journal: string): AnyItemType 
     const variants = actionableVariants({ name: 'needs_check', absent: 'not_needed' }, draft.dimensions, context.now)
     const note = noteFor(draft, 'check', variants.join(' '))
     note('begin')
-    await workFor(0, context.signal, note)
-    note('write')
+    note('write', await workFor(0, context, note))
     for (const variant of variants) draft.settle('needs_check', { variant })
     return { outcome: 'succeeded' }
   }
 
   function noteFor({ item, detail }: Draft<ErrandDetail>, action: string, of: string) {
     const fixed = { worker, id: item.id, item: detail.name, epoch: Number(item.leaseEpoch), action, of }
-    return (what: 'begin' | 'write' | 'abort') => appendEffect(journal, { ...fixed, what })
+    return (what: Effect['what'], sureAt?: number) => appendEffect(journal, { ...fixed, what, sureAt: sureAt ?? null })
   }
 
   return {
@@ -89,12 +89,17 @@ function handle(event: { readonly body: unknown }) {
   }
 }
 
-async function workFor(milliseconds: number, signal: AbortSignal, note: (what: 'abort') => void): Promise<void> {
+/**
+ * Answers the instant just before it made sure, for the last time, that it still holds the lease. It asks for the signal anew as
+ * every call to GitLab does.
+ */
+async function workFor(milliseconds: number, context: ExecutorContext, note: (what: 'abort') => void): Promise<number> {
   try {
-    if (milliseconds > 0) await delay(milliseconds, undefined, { signal })
-    // An executor goes on after an answer from outside, and so after all timers that are overdue, the lease's among them.
+    if (milliseconds > 0) await delay(milliseconds, undefined, { signal: context.signal })
     await setImmediate()
-    signal.throwIfAborted()
+    const sureAt = now()
+    context.signal.throwIfAborted()
+    return sureAt
   } catch (error) {
     note('abort')
     throw error

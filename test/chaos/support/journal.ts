@@ -17,6 +17,8 @@ const entrySchema = z.object({
   action: z.string(),
   /** `write` is the outside write; `abort` an executor that saw its signal and stopped before it. */
   what: z.enum(['begin', 'write', 'abort']),
+  /** Of a write: when its executor last made sure of its lease, right before it. Null: it did not, or is no write. */
+  sureAt: z.number().nullable(),
   /** The errand's text, or the variants that were checked. */
   of: z.string(),
 })
@@ -40,12 +42,25 @@ export function now(): number {
   return Number(process.hrtime.bigint()) / 1e6
 }
 
-/** Writes under a lease that a later claim had already replaced: what fencing and the abort signal must prevent. */
-export function writesAfterLostLease(effects: readonly Effect[]): readonly Effect[] {
-  const newest = new Map<string, number>()
-  return effects.filter(({ id, epoch, what }) => {
-    const latest = newest.get(id) ?? 0
-    if (epoch > latest) newest.set(id, epoch)
-    return what === 'write' && epoch < latest
-  })
+export interface LateWrites {
+  /** Begun when a later claim was at work already: what fencing and the signal must prevent. */
+  readonly begun: readonly Effect[]
+  /** Begun under the lease; the process was stopped between its last look and the write. Nothing on its side can prevent that. */
+  readonly landed: readonly Effect[]
+}
+
+/** Writes that came behind what a later claim of the same item did. */
+export function writesAfterLostLease(effects: readonly Effect[]): LateWrites {
+  const newest = new Map<string, { readonly epoch: number; readonly at: number }>()
+  const late: LateWrites & { begun: Effect[]; landed: Effect[] } = { begun: [], landed: [] }
+  for (const effect of effects) {
+    const { id, epoch, at, what, sureAt } = effect
+    const latest = newest.get(id)
+    if (latest === undefined || epoch > latest.epoch) newest.set(id, { epoch, at })
+    else if (what === 'write' && epoch < latest.epoch) {
+      const wasSure = sureAt !== null && sureAt < latest.at
+      late[wasSure ? 'landed' : 'begun'].push(effect)
+    }
+  }
+  return late
 }
