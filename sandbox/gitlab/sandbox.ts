@@ -19,6 +19,7 @@ import type { FaultRuleInput } from './faults/rule.ts'
 import { openRepository, type Repository } from './git/repository.ts'
 import { registerGitHttp } from './git-http.ts'
 import { findGroup, groupsAbove } from './groups.ts'
+import { registerIdTokens } from './id-tokens.ts'
 import { startAutoMerge } from './merge-requests/merge.ts'
 import { settleMergeRequests } from './merge-requests/settle.ts'
 import { registerPages } from './pages/routes.ts'
@@ -219,6 +220,7 @@ export async function startSandboxGitLab(options: ServerOptions): Promise<Runnin
   installFaults(app, context, faults)
   for (const register of api) await register(app, context)
   registerControls(app, context, { faults, writes })
+  registerIdTokens(app, context)
   const { host = '127.0.0.1', port = 0 } = options
   try {
     await app.listen({ host, port })
