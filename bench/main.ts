@@ -7,6 +7,7 @@ import { cpus } from 'node:os'
 import { parseArgs, promisify } from 'node:util'
 import { messageOf } from '../src/lib/errors.ts'
 import { p1 } from './goals/p01-rest-submit.ts'
+import { p2 } from './goals/p02-events.ts'
 import { p3 } from './goals/p03-drain.ts'
 import { p4 } from './goals/p04-pickup.ts'
 import { p5 } from './goals/p05-cost.ts'
@@ -24,7 +25,7 @@ import { prepareProduct } from './support/product.ts'
 import { judge } from './support/result.ts'
 import { type BenchServer, openServer } from './support/server.ts'
 
-const GOALS: readonly Goal[] = [p1, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13]
+const GOALS: readonly Goal[] = [p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13]
 const DEFAULT_ROUNDS = '3'
 
 const run = promisify(execFile)

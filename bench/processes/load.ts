@@ -9,18 +9,31 @@ import { TEXT } from '../support/contender.ts'
 import { serveParent } from '../support/process.ts'
 import { monotonicMs, percentile } from '../support/statistics.ts'
 
-const optionsSchema = z.object({ url: z.string(), token: z.string(), connections: z.int() })
+const optionsSchema = z.object({
+  url: z.string(),
+  token: z.string(),
+  connections: z.int(),
+  /** Webhooks instead of submissions, about these items; `token` is then the webhook's secret. */
+  webhookKeys: z.array(z.string()).optional(),
+})
 const CREATED = 201
+const ACCEPTED = 202
 
-await serveParent(optionsSchema, async ({ url, token, connections }) => {
+await serveParent(optionsSchema, async ({ url, token, connections, webhookKeys }) => {
   const { hostname, port, pathname } = new URL(url)
   const head =
     `POST ${pathname} HTTP/1.1\r\nhost: ${hostname}:${port}\r\n` +
-    `authorization: Bearer ${token}\r\ncontent-type: application/json\r\n`
+    `${webhookKeys === undefined ? `authorization: Bearer ${token}` : `x-gitlab-token: ${token}`}\r\n` +
+    'content-type: application/json\r\n'
+  const wanted = webhookKeys === undefined ? CREATED : ACCEPTED
   let sent = 0
   const request = () => {
     sent += 1
-    const body = JSON.stringify({ item_type: 'bench', key: `${process.pid}-${sent}`, stamp: '', text: TEXT })
+    const body = JSON.stringify(
+      webhookKeys === undefined
+        ? { item_type: 'bench', key: `${process.pid}-${sent}`, stamp: '', text: TEXT }
+        : { object_kind: 'pipeline', key: webhookKeys[sent % webhookKeys.length] },
+    )
     return `${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
   }
 
@@ -35,7 +48,7 @@ await serveParent(optionsSchema, async ({ url, token, connections }) => {
       for (let begun = monotonicMs(); begun < until; begun = monotonicMs()) {
         socket.write(request())
         const { value: status } = await answers.next()
-        if (status === CREATED) times.push(monotonicMs() - begun)
+        if (status === wanted) times.push(monotonicMs() - begun)
         else refused += 1
         if (status === undefined) break
       }

@@ -34,7 +34,47 @@ export async function insertLimit(url: string): Promise<InsertLimit> {
   await client.end()
   const pgbench = await findPgbench()
   if (pgbench === null) return { name: 'INSERT, bare pg loop', measure: (...load) => insertByDriver(url, ...load) }
-  return { name: 'pgbench INSERT', measure: (...load) => insertByPgbench(pgbench, url, ...load) }
+  return { name: 'pgbench INSERT', measure: (...load) => runPgbench(pgbench, url, INSERT, ...load) }
+}
+
+const BATCH = 10
+const HOT_ITEMS = 1_000
+const EVENT_TABLES = `
+  create table if not exists bench_event_items (id int primary key, actionable boolean not null);
+  create table if not exists bench_events (
+    id bigint primary key generated always as identity,
+    item_id int not null,
+    body jsonb not null,
+    received_at timestamptz not null default now()
+  );
+  insert into bench_event_items select id, false from generate_series(1, ${HOT_ITEMS}) id on conflict do nothing`
+/** Ten events of ten items in one statement and one commit, and their items flagged, with a lock for each item. */
+const storeBatch = (first: string) => `
+  with locked as materialized (
+    select item, pg_advisory_xact_lock(item) from generate_series(${first}, ${first} + ${BATCH - 1}) item order by item
+  ),
+  stored as (
+    insert into bench_events (item_id, body) select item, '{"text": "${TEXT}"}' from locked returning item_id
+  )
+  update bench_event_items set actionable = true from stored where id = item_id and not actionable`
+
+/** What PostgreSQL can do with events that come ten at a time; events a second. */
+export async function eventBatchLimit(url: string): Promise<InsertLimit> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query(EVENT_TABLES)
+  await client.end()
+  const pgbench = await findPgbench()
+  const name = `ten events a commit, ${pgbench === null ? 'bare pg loop' : 'pgbench'}`
+  const last = HOT_ITEMS - BATCH + 1
+  return {
+    name,
+    async measure(...load) {
+      if (pgbench === null) return BATCH * (await insertByDriver(url, ...load, storeBatch(String(last))))
+      const script = `\\set first random(1, ${last})\n${storeBatch(':first').replaceAll('\n', ' ')}`
+      return BATCH * (await runPgbench(pgbench, url, script, ...load))
+    },
+  }
 }
 
 export async function findPgbench(): Promise<string | null> {
@@ -55,11 +95,17 @@ export async function findPgbench(): Promise<string | null> {
   return null
 }
 
-async function insertByPgbench(pgbench: string, url: string, clients: number, seconds: number): Promise<number> {
+async function runPgbench(
+  pgbench: string,
+  url: string,
+  statement: string,
+  clients: number,
+  seconds: number,
+): Promise<number> {
   const directory = await mkdtemp(join(tmpdir(), 'workqueue-bench-'))
   try {
-    const script = join(directory, 'insert.sql')
-    await writeFile(script, `${INSERT};\n`)
+    const script = join(directory, 'statement.sql')
+    await writeFile(script, `${statement};\n`)
     const load = ['-c', String(clients), '-j', String(Math.min(2, clients)), '-T', String(seconds)]
     const { stdout } = await run(pgbench, ['-n', '-M', 'prepared', ...load, '-f', script], {
       env: connectionEnvironment(url),
@@ -86,14 +132,14 @@ function connectionEnvironment(url: string): NodeJS.ProcessEnv {
   }
 }
 
-async function insertByDriver(url: string, clients: number, seconds: number): Promise<number> {
+async function insertByDriver(url: string, clients: number, seconds: number, text = INSERT): Promise<number> {
   const pool = new pg.Pool({ connectionString: url, max: clients })
   try {
     const startedAt = performance.now()
     let inserted = 0
     const lane = async () => {
       while (performance.now() - startedAt < seconds * 1_000) {
-        await pool.query({ name: 'insert', text: INSERT })
+        await pool.query({ name: 'insert', text })
         inserted += 1
       }
     }

@@ -11,8 +11,10 @@ import { z } from 'zod'
 import { createLog } from '../../src/app/log.ts'
 import type { Audit } from '../../src/audit/entry.ts'
 import { createLogAudit } from '../../src/audit/log-sink.ts'
-import { openDatabase } from '../../src/db/database.ts'
+import { type Database, openDatabase } from '../../src/db/database.ts'
 import { migrate } from '../../src/db/migrate.ts'
+import { runPrepared } from '../../src/db/prepared.ts'
+import { createGrouper, type Grouper } from '../../src/lib/grouper.ts'
 import type { Log } from '../../src/lib/log.ts'
 import { queueConfigSchema } from '../../src/queue/config.ts'
 import { createQueue } from '../../src/queue/create-queue.ts'
@@ -51,6 +53,8 @@ interface Detail {
   runs: number
 }
 
+const eventSchema = z.object({ key: z.string() })
+
 const NEEDS_RUN = { name: 'needs_run', absent: 'needed' } as const
 
 export interface JobBehaviour {
@@ -58,7 +62,17 @@ export interface JobBehaviour {
   readonly onJob: (stamp: string) => void
 }
 
+/** Events that arrive together share a look, as with `mr`. */
+async function findActive(db: Database, dedupKeys: readonly string[]): Promise<readonly (readonly string[])[]> {
+  const { rows } = await runPrepared<{ id: string; dedup_key: string }>(db, FIND_ACTIVE, [dedupKeys])
+  const found = Map.groupBy(rows, ({ dedup_key }) => dedup_key)
+  return dedupKeys.map((key) => (found.get(key) ?? []).map(({ id }) => id))
+}
+
+const FIND_ACTIVE = `select id, dedup_key from work_items where dedup_key = any($1::text[]) and phase = 'active'`
+
 function createBenchType({ jobMs, onJob }: JobBehaviour): ItemType<Submission, Detail> {
+  let lookups: Grouper<string, readonly string[]> | undefined
   return {
     name: ITEM_TYPE,
     submissionSchema,
@@ -88,10 +102,9 @@ function createBenchType({ jobMs, onJob }: JobBehaviour): ItemType<Submission, D
     },
     events: {
       async resolve(db, { body }) {
-        const { key } = z.object({ key: z.string() }).parse(body)
-        const { rows } = await sql<{ id: string }>`
-          select id from work_items where dedup_key = ${`${ITEM_TYPE}:${key}`} and phase = 'active'`.execute(db)
-        return rows.map(({ id }) => id)
+        const { key } = eventSchema.parse(body)
+        lookups ??= createGrouper({ run: (keys) => findActive(db, keys), maxSize: 100, concurrency: 2 })
+        return lookups.run(`${ITEM_TYPE}:${key}`)
       },
       handle: ({ eventType }) => ({ phase: null, dimensions: [], trigger: eventType }),
     },

@@ -12,7 +12,7 @@ import type { ChaosOptions, Verdict } from './support/verdict.ts'
 
 /** Fixed, so that a failure repeats. */
 const SEED = 3
-const PATIENCE_MS = 180_000
+const PATIENCE_MS = 240_000
 
 test.concurrent.each<[string, (options: ChaosOptions) => Promise<Verdict>, number]>([
   ['every errand ends where the model says, whatever is killed, stopped, cut off or restarted', schedules, 0.1],

@@ -34,6 +34,8 @@ export interface ServiceFleet {
 
 export interface FleetOptions {
   readonly directory: string
+  /** Of its processes, each with a number; `service` as long as nothing is said. */
+  readonly name?: string
   readonly databaseUrl: string
   readonly side: FlowGitLab
   readonly queue: ConfigInput['queue']
@@ -49,7 +51,7 @@ const EXIT_TIMEOUT_MS = 60_000
 const MAINTAINER = 40
 
 export function createServiceFleet(options: FleetOptions): ServiceFleet {
-  const { directory, databaseUrl, side, queue, changes, events } = options
+  const { directory, name: prefix = 'service', databaseUrl, side, queue, changes, events } = options
   const { gitlab, project } = side
   const { token, sha256 } = newToken()
   let started = 0
@@ -84,7 +86,7 @@ export function createServiceFleet(options: FleetOptions): ServiceFleet {
   return {
     async start() {
       started += 1
-      const name = `service-${started}`
+      const name = `${prefix}-${started}`
       const child = spawn(process.execPath, ['src/cli/main.ts', 'serve', '--config', await writeConfig(name)], {
         stdio: ['ignore', 'pipe', 'inherit'],
         env: { PATH: process.env['PATH'] ?? '', ...environmentOf(events) },

@@ -16,6 +16,8 @@ export function createResolveItems(db: Database): (event: IncomingEvent) => Prom
   const groups = createGrouper<Pointers, readonly string[]>({
     run: (pointers) => findItemsByPointers(db, pointers),
     maxSize: MOST_IN_A_GROUP,
+    // It only reads, so that nobody is in anybody's way.
+    concurrency: 2,
     isShared: isDatabaseTrouble,
   })
   return async ({ eventType, body }) => {
