@@ -29,11 +29,11 @@ const BATCH = 10
 const directSchema = z.object({ seconds: z.number(), keys: z.array(z.string()) })
 
 await serveParent(optionsSchema, async ({ url, sqs, receivers }) => {
-  const { queue, admin, audit, log, stop } = openQueue(url)
+  const { queue, admin, pauses, audit, log, stop } = openQueue(url)
   const counts = createEventCounts()
   const { sha256 } = newToken()
   const api = await createApi({
-    ...{ queue, admin, audit, log, counts },
+    ...{ queue, admin, pauses, audit, log, counts },
     authenticator: createAuthenticator(
       authConfigSchema.parse({ rules: [{ name: 'bench', token_sha256: sha256, permissions: ['read'] }] }),
     ),
