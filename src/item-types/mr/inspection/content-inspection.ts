@@ -8,6 +8,7 @@ import type { FileAction, MrSubmission } from '../schema.ts'
 import { hasExtensionOf } from './binary-formats.ts'
 import type { Limits, ProjectPolicy } from './config.ts'
 import type { ContentQuestion, FileAllowance, FileContent } from './content-rules.ts'
+import { touchedPaths } from './file-rules.ts'
 import { compilePatterns, type Matcher } from './glob.ts'
 import { finding, type InspectionFinding } from './rules.ts'
 
@@ -64,12 +65,18 @@ function overBudget(outcome: 'timed_out' | 'crashed', { inspection_budget }: Lim
   return finding('inspection_over_budget', '/file_actions', { why })
 }
 
-function textsOf({ title, description, commit_message, source_branch }: MrSubmission): ContentQuestion['texts'] {
+/** Whatever of a submission people will read, names of files and labels included. */
+function textsOf(submission: MrSubmission): ContentQuestion['texts'] {
+  const { title, description, commit_message, source_branch, labels, file_actions } = submission
   return [
     { pointer: '/title', text: title },
     { pointer: '/description', text: description },
     ...(commit_message === title ? [] : [{ pointer: '/commit_message', text: commit_message }]),
     { pointer: '/source_branch', text: source_branch },
+    ...labels.map((text, index) => ({ pointer: `/labels/${index}`, text })),
+    ...file_actions.flatMap((action, index) =>
+      touchedPaths(action).map(({ key, path }) => ({ pointer: `/file_actions/${index}/${key}`, text: path })),
+    ),
   ]
 }
 

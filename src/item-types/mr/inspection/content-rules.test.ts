@@ -127,6 +127,12 @@ describe('a secret', () => {
     ['the title', { title: SECRET, commit_message: 'x' }, '/title'],
     ['the description', { description: SECRET }, '/description'],
     ['the commit message', { commit_message: SECRET }, '/commit_message'],
+    ['a label', { labels: ['bug', SECRET] }, '/labels/1'],
+    [
+      'the name of a file',
+      { file_actions: [{ action: 'delete', file_path: `docs/${/[\w-]{20,}/.exec(SECRET)?.[0]}` }] },
+      '/file_actions/0/file_path',
+    ],
     ['the source branch', { source_branch: `bot/${/[\w-]{20,}/.exec(SECRET)?.[0]}` }, '/source_branch'],
   ])('is found in %s', async (_title, given, path) => {
     expect(await findings(given)).toEqual([`secret_found ${path}`])
