@@ -1,6 +1,6 @@
 /**
  * GET /api/v1/whoami: who the caller is and what its rules give. It takes no permission, for those who have none ask it most
- * of all; it tells nothing but what the caller could find out by trying.
+ * of all; it tells nothing but what the caller could find out by trying (decision 0082).
  */
 import type { Grant } from '../../auth/identity.ts'
 import { type WhoAmI, whoamiSchema } from '../../contract/whoami.ts'
