@@ -5,7 +5,7 @@
 import { MergeRequestNotes, MergeRequests } from '@gitbeaker/rest'
 import { type Connection, orNull, readAnswer } from './connection.ts'
 import { GitLabError } from './errors.ts'
-import type { GitLab, GitLabMergeRequest, GitLabMergeRequestChanges } from './port.ts'
+import type { GitLab, GitLabMergeRequest, GitLabMergeRequestChanges, GitLabMergeRequestFields } from './port.ts'
 import { mergeRequestSchema, mergeRequestsSchema, newNoteSchema, notesSchema } from './schema.ts'
 
 /**
@@ -96,10 +96,13 @@ export function noteCalls(connection: Connection): Pick<GitLab, 'createNote' | '
   }
 }
 
-function toOptions({ labels, assigneeIds, reviewerIds, ...fields }: GitLabMergeRequestChanges) {
+type Options = GitLabMergeRequestChanges & Partial<Pick<GitLabMergeRequestFields, 'labels'>>
+
+function toOptions({ labels, addLabels, assigneeIds, reviewerIds, ...fields }: Options) {
   return {
     ...fields,
     ...(labels === undefined ? {} : { labels: labels.join(',') }),
+    ...(addLabels === undefined ? {} : { addLabels: addLabels.join(',') }),
     ...(assigneeIds === undefined ? {} : { assigneeIds: [...assigneeIds] }),
     ...(reviewerIds === undefined ? {} : { reviewerIds: [...reviewerIds] }),
   }

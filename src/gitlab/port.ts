@@ -189,7 +189,9 @@ export interface GitLabMergeRequestFields {
   readonly removeSourceBranch: boolean
 }
 
-export type GitLabMergeRequestChanges = Partial<GitLabMergeRequestFields> & {
+export type GitLabMergeRequestChanges = Partial<Omit<GitLabMergeRequestFields, 'labels'>> & {
+  /** Added to those that are there by then: whoever sets one at the same moment does not lose it. */
+  readonly addLabels?: readonly string[]
   readonly targetBranch?: string
   /** One that does not fit the state (close a merged one) changes nothing and is no error: look at the answer. */
   readonly stateEvent?: 'close' | 'reopen'

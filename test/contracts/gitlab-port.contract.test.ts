@@ -200,8 +200,13 @@ describe('merge requests', () => {
   test('take changes, and lists that are emptied', async () => {
     await commit()
     const { iid } = await open({ assigneeIds: [world.target.developer.id] })
-    const changed = await gitlab.updateMergeRequest(projectId, iid, { title: 'Other', labels: [], assigneeIds: [] })
-    expect(changed).toMatchObject({ title: 'Other', labels: [], assigneeIds: [], description: FIELDS.description })
+    const changed = await gitlab.updateMergeRequest(projectId, iid, {
+      title: 'Other',
+      addLabels: ['new'],
+      assigneeIds: [],
+    })
+    expect(changed).toMatchObject({ title: 'Other', assigneeIds: [], description: FIELDS.description })
+    expect([...changed.labels].sort()).toEqual(['bot', 'docs', 'new'])
   })
 
   test('are closed and opened again', async () => {

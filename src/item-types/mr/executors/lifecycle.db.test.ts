@@ -151,6 +151,19 @@ describe('a submission that comes again', () => {
     expect(world.server.writes({ kind: 'update', branch })).toEqual([])
   })
 
+  test('keeps a label that somebody adds between its look and its write', async () => {
+    const id = await submit()
+    await world.work(id)
+    const { detail } = await world.look(id)
+    world.alter('updateMergeRequest', async (given) => {
+      await world.server.call('PUT', `/merge_requests/${detail.mrIid}`, { add_labels: 'hold' })
+      return given
+    })
+    await submit({ labels: ['docs'] })
+    await world.work(id)
+    expect((await world.mergeRequestOf(id))['labels']).toEqual(expect.arrayContaining(['docs', 'hold']))
+  })
+
   test('keeps the labels that people added', async () => {
     const id = await submit()
     await world.work(id)

@@ -125,7 +125,7 @@ async function correct(
   wanted: GitLabMergeRequestFields,
 ): Promise<GitLabMergeRequest> {
   // People add labels and reviewers of their own; those stay.
-  const labels = joined(mergeRequest.labels, wanted.labels)
+  const missing = wanted.labels.filter((label) => !mergeRequest.labels.includes(label))
   const assigneeIds = joined(mergeRequest.assigneeIds, wanted.assigneeIds)
   const reviewerIds = joined(mergeRequest.reviewerIds, wanted.reviewerIds)
   const { title, description, squash, removeSourceBranch } = wanted
@@ -135,7 +135,7 @@ async function correct(
     ...(mergeRequest.description === description ? {} : { description }),
     ...(mergeRequest.squash === squash ? {} : { squash }),
     ...(mergeRequest.removeSourceBranch === removeSourceBranch ? {} : { removeSourceBranch }),
-    ...(labels === null ? {} : { labels }),
+    ...(missing.length === 0 ? {} : { addLabels: missing }),
     ...(assigneeIds === null ? {} : { assigneeIds }),
     ...(reviewerIds === null ? {} : { reviewerIds }),
   }
