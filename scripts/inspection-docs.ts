@@ -29,8 +29,8 @@ is answered with all findings at once. Each has a code that never changes, a JSO
 sentence. Whatever cannot be inspected is refused.
 
 This page is made from the rules themselves by \`scripts/inspection-docs.ts\`. Words in braces stand for what is found. The keys are
-explained in [the guide for operators](operations.md). What the target branch holds is looked at when the service writes; the
-findings of that are not on this page.`
+explained in [the guide for operators](operations.md). The last chapter is about what the target branch holds, which is looked at in a
+dry run and before the service writes; an item that meets one of its findings ends as failed.`
 
 const INTRODUCTIONS: Readonly<Record<string, readonly string[]>> = {
   content: [

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import type { GitLabCommitAction, GitLabTreeEntry } from '../../gitlab/port.ts'
 import type { Finding } from '../../lib/finding.ts'
 import { touchedPaths } from './inspection/file-rules.ts'
+import { finding } from './inspection/rules.ts'
 import type { FileAction } from './schema.ts'
 import type { TargetTree } from './target-tree.ts'
 
@@ -25,8 +26,8 @@ export function planFiles(fileActions: readonly FileAction[], tree: TargetTree):
   const actions: GitLabCommitAction[] = []
   const expected = new Map<string, Expectation>()
   for (const [index, action] of fileActions.entries()) {
-    const finding = findObstruction(action, index, tree)
-    const step = finding === null ? planAction(action, tree) : { refused: finding }
+    const obstruction = findObstruction(action, index, tree)
+    const step = obstruction === null ? planAction(action, tree) : { refused: obstruction }
     if ('refused' in step) {
       findings.push(typeof step.refused === 'string' ? describe(action, index, step.refused) : step.refused)
       continue
@@ -41,12 +42,7 @@ type Step =
   | { readonly refused: RefusalCode }
   | { readonly actions: readonly GitLabCommitAction[]; readonly expected: readonly (readonly [string, Expectation])[] }
 
-type RefusalCode = keyof typeof REFUSALS
-
-const REFUSALS = {
-  file_exists: 'exists already with other content; use upsert if it may be replaced',
-  file_missing: 'does not exist in the target branch; correct the path, or use upsert to create it',
-} as const
+type RefusalCode = 'file_exists' | 'file_missing'
 
 const FILE = '100644'
 const EXECUTABLE = '100755'
@@ -137,11 +133,7 @@ function findObstruction(action: FileAction, index: number, tree: TargetTree): F
   for (const { key, path } of touchedPaths(action)) {
     const entry = tree.obstructed.get(path) ?? tree.entries.get(path) ?? null
     if (entry === null || (entry.type === 'blob' && entry.mode !== '120000' && entry.path === path)) continue
-    return {
-      code: 'not_a_file',
-      path: `/file_actions/${index}/${key}`,
-      message: `The path ${entry.path} is ${kindOf(entry)} in the target branch, which the service does not touch.`,
-    }
+    return finding('not_a_file', `/file_actions/${index}/${key}`, { path: entry.path, kind: kindOf(entry) })
   }
   return null
 }
@@ -155,7 +147,7 @@ function kindOf({ type, mode }: GitLabTreeEntry): string {
 function describe(action: FileAction, index: number, code: RefusalCode): Finding {
   const missingSource = action.action === 'move' && code === 'file_missing'
   const [key, path] = missingSource ? ['previous_path', action.previous_path] : ['file_path', action.file_path]
-  return { code, path: `/file_actions/${index}/${key}`, message: `The file ${path} ${REFUSALS[code]}.` }
+  return finding(code, `/file_actions/${index}/${key}`, { path })
 }
 
 function modeOf(executable: boolean | undefined): string {

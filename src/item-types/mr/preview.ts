@@ -14,6 +14,7 @@ import { planOn } from './executors/plan-on-tree.ts'
 import { findTarget, type Target } from './executors/project.ts'
 import { describeChanges } from './file-changes.ts'
 import { touchedPaths } from './inspection/file-rules.ts'
+import { finding } from './inspection/rules.ts'
 import type { MrSubmission } from './schema.ts'
 
 /** Of a submission that the first stage has no finding about. @throws GitLabError, transient; WorkQueueError `unavailable`. */
@@ -29,9 +30,9 @@ export function createPreview(services: PreviewServices): PreviewMr {
     try {
       return await lookAtTarget(services, findPipelineFiles, policy, submission, options)
     } catch (error) {
-      const finding = asFinding(error)
-      if (finding === null) throw error
-      return { findings: [finding], policy: {}, changes: [] }
+      const found = asFinding(error)
+      if (found === null) throw error
+      return { findings: [found], policy: {}, changes: [] }
     }
   }
 }
@@ -70,8 +71,7 @@ function findProtected(
   { source_branch }: MrSubmission,
 ): readonly Finding[] {
   if (source === null || !(source.protected || source.default)) return []
-  const message = `The branch ${source_branch} is protected; choose another source branch.`
-  return [{ code: 'source_branch_protected', path: '/source_branch', message }]
+  return [finding('source_branch_protected', '/source_branch', { branch: source_branch })]
 }
 
 function findBlocked(blocked: ReadonlySet<string>, { file_actions }: MrSubmission): readonly Finding[] {

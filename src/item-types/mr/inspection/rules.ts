@@ -23,6 +23,7 @@ export const CHAPTERS = {
   content: 'Content of files',
   text: 'Title, description and commit message',
   labels: 'Labels',
+  target: 'What the target branch holds',
 } as const
 
 const MAX_ACTIONS = 'mr.limits.max_actions'
@@ -275,6 +276,36 @@ export const RULES = {
     sentence: 'The label {why}.',
     mend: 'Leave the label out.',
     keys: [projectKey('allow_labels')],
+  },
+  not_a_file: {
+    chapter: 'target',
+    refuses:
+      'A path at which, or on the way to which, the target holds a directory, a symbolic link or a submodule. GitLab would replace a directory, and write to where a link leads.',
+    sentence: 'The path {path} is {kind} in the target branch, which the service does not touch.',
+    mend: 'Name files, one by one.',
+    keys: [],
+  },
+  file_missing: {
+    chapter: 'target',
+    refuses: 'An update, a move, a deletion or a change of mode of a file that the target does not hold.',
+    sentence: 'The file {path} does not exist in the target branch; correct the path, or use upsert to create it.',
+    mend: 'Correct the path. With `upsert` it need not exist.',
+    keys: [],
+  },
+  file_exists: {
+    chapter: 'target',
+    refuses:
+      'A creation, or a move, to where the target holds another file. One that is the same already is no conflict.',
+    sentence: 'The file {path} exists already with other content; use upsert if it may be replaced.',
+    mend: 'Use `upsert` if it may be replaced.',
+    keys: [],
+  },
+  source_branch_protected: {
+    chapter: 'target',
+    refuses: 'A source branch that is protected in GitLab, by its name or a pattern, or is the default branch.',
+    sentence: 'The branch {branch} is protected; choose another source branch.',
+    mend: 'Choose another source branch.',
+    keys: [],
   },
 } as const satisfies Readonly<Record<string, Rule>>
 
