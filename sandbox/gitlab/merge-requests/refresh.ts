@@ -3,7 +3,7 @@
  * request, a push to the target that brings the head along merges it, and either side's push sets the git check back.
  */
 import type { SandboxContext } from '../context.ts'
-import { branchHead, isAncestor, ZERO_SHA } from '../git/repository.ts'
+import { branchHead, ZERO_SHA } from '../git/repository.ts'
 import type { MergeRequest, Project, Push } from '../state.ts'
 import { closeMergeRequest, markMerged, touch } from './changes.ts'
 import { updateDiff } from './diff.ts'
@@ -23,11 +23,21 @@ export async function mergingCommit(
   return line.split('\n').at(-1) || tip
 }
 
-async function followTarget(context: SandboxContext, mergeRequest: MergeRequest, push: Push): Promise<void> {
-  const repo = context.git(push.project)
+/** The commits that the push has brought into its branch; asked once for all merge requests, of which there may be hundreds. */
+async function commitsOf(context: SandboxContext, { project, before, after }: Push): Promise<ReadonlySet<string>> {
+  if (after === ZERO_SHA) return new Set()
+  const range = before === ZERO_SHA ? [after] : [after, `^${before}`]
+  return new Set((await context.git(project).text(['rev-list', ...range])).split('\n'))
+}
+
+async function followTarget(
+  context: SandboxContext,
+  mergeRequest: MergeRequest,
+  push: Push,
+  brought: ReadonlySet<string>,
+): Promise<void> {
   const { sha } = mergeRequest
-  const wasThere = push.before !== ZERO_SHA && (await isAncestor(repo, sha, push.before))
-  if (push.after !== ZERO_SHA && !wasThere && (await isAncestor(repo, sha, push.after))) {
+  if (brought.has(sha)) {
     mergeRequest.mergeCommitSha = await mergingCommit(context, push.project, sha, push.after)
     markMerged(context, mergeRequest, push.userId)
     return
@@ -64,9 +74,14 @@ export async function followSource(
 
 /** Call inside `exclusive`. */
 export async function refreshMergeRequests(context: SandboxContext, push: Push): Promise<void> {
-  for (const mergeRequest of context.state.mergeRequests) {
-    if (mergeRequest.projectId !== push.project.id || mergeRequest.state !== 'opened') continue
-    if (mergeRequest.targetBranch === push.branch) await followTarget(context, mergeRequest, push)
+  const open = context.state.mergeRequests.filter(
+    ({ projectId, state }) => projectId === push.project.id && state === 'opened',
+  )
+  const isTarget = open.some(({ targetBranch }) => targetBranch === push.branch)
+  const brought = isTarget ? await commitsOf(context, push) : new Set<string>()
+  for (const mergeRequest of open) {
+    if (mergeRequest.state !== 'opened') continue
+    if (mergeRequest.targetBranch === push.branch) await followTarget(context, mergeRequest, push, brought)
     if (mergeRequest.state === 'opened' && mergeRequest.sourceBranch === push.branch) {
       await followSource(context, push.project, mergeRequest, push.userId)
     }
