@@ -47,7 +47,11 @@ export function createAdmission({ authenticator, decisions, rateLimits }: Admiss
   }
 
   return async (request, permission) => {
-    await rateLimits.checkAddress(request)
+    await rateLimits.checkAddress(request).catch((error: unknown) => {
+      const reason = 'too many refused tokens from its address'
+      decisions.record(request.id, permission, { rules: [], refusal: 'too_many_requests', reason })
+      throw error
+    })
     const identity = await authenticate(request, permission)
     await rateLimits.countCaller(request, identity.name).catch((error: unknown) => {
       decisions.record(request.id, permission, { identity, rules: rulesOf(identity), refusal: 'too_many_requests' })

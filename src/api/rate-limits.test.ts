@@ -32,6 +32,7 @@ describe('an address whose tokens are refused too often', () => {
       expect((await api.app.inject({ url: LIST, headers: WRONG })).statusCode).toBe(401)
     expect((await api.app.inject({ url: LIST, headers: WRONG })).json().code).toBe('too_many_requests')
     expect((await api.get('/work-items', 'all')).statusCode).toBe(429)
+    expect(api.entries.at(-1)).toMatchObject({ outcome: 'denied', error_code: 'too_many_requests' })
     const elsewhere = await api.app.inject({ url: LIST, headers: api.bearer('all'), remoteAddress: '192.0.2.7' })
     expect(elsewhere.statusCode).toBe(200)
     expect((await api.app.inject('/healthz')).statusCode).toBe(200)

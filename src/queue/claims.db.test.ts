@@ -177,7 +177,7 @@ describe('giving a lease back', () => {
     await expireLease(errands.db, item.id)
     const second = await claimItem(errands.db, type, item.id)
     const release = createReleaseLeases(errands.db)
-    const give = (epoch = 0n) => release([{ id: item.id, epoch, dueInMs: null }], 'skip')
+    const give = (epoch = 0n) => release([{ id: item.id, epoch, toTheBack: false }], 'skip')
     expect([...(await give(first?.epoch))]).toEqual([item.id])
 
     const session = createGate()

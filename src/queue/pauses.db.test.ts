@@ -6,6 +6,8 @@ import { createGate } from '../../test/support/gate.ts'
 import { createTestQueue, type TestQueue } from '../../test/support/queue.ts'
 import type { AnyItemType } from './item-type.ts'
 import { holds, type PauseScope } from './pause.ts'
+import { holdWorkItem } from './sql/hold-work-item.ts'
+import { endPause } from './sql/pauses.ts'
 
 let errands: ErrandQueues
 let open: TestQueue[]
@@ -67,6 +69,20 @@ describe('a pause', () => {
       { action: 'pause', caller: 'token:ops', item_type: 'errand', facts: { reason: 'maintenance' } },
       { action: 'resume', caller: 'token:ops' },
     ])
+  })
+
+  test('that has ended holds nothing in a process that does not know it yet', async () => {
+    const { queue, pauses } = await startProcess()
+    const { pause } = await pauses.pause(ANY, 'stop', 'token:ops')
+    const { item } = await queue.submit('errand', errand(), 'ann')
+    const later = () => queue.getItem(item.id).then(({ dueAt }) => dueAt > new Date(Date.now() + 20_000))
+    await expect.poll(later, LONG).toBe(true)
+    await endPause(errands.db, pause)
+    expect(await later()).toBe(false)
+
+    const { leaseEpoch } = await queue.getItem(item.id)
+    await holdWorkItem(errands.db, { id: item.id, epoch: leaseEpoch }, pause.id, 60_000.5)
+    expect(await later()).toBe(false)
   })
 
   test('made in one process interrupts what runs in another, and counts no failure', async () => {

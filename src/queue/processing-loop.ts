@@ -18,6 +18,7 @@ import {
   runAction,
 } from './run-action.ts'
 import type { Claimed } from './sql/claim-sql.ts'
+import { holdWorkItem } from './sql/hold-work-item.ts'
 import type { Observation } from './sql/observation.ts'
 import type { WorkItem } from './work-item.ts'
 
@@ -58,7 +59,7 @@ export async function processWorkItem(deps: LoopDependencies, lease: Lease, clai
       'work was interrupted; whoever claims the item goes on',
     )
     // Changes nothing where the epoch has moved on; where the process is only stopping, others need not wait.
-    await release(deps, lease, null)
+    await release(deps, lease, false)
     return deps.isStopping() ? AT_ONCE : NOT_OURS
   } finally {
     lease.end()
@@ -87,11 +88,13 @@ async function workUntilRest(deps: LoopDependencies, lease: Lease, first: Observ
       continue
     }
     if (item.retryAt !== null && item.retryAt > now) {
-      await release(deps, lease, null)
+      await release(deps, lease, false)
       return { wakeInMs: item.retryAt.getTime() - now.getTime() }
     }
-    if (deps.findPause(item) !== null) {
-      await release(deps, lease, Math.round(HOLD_MS * (0.5 + deps.random())))
+    const pause = deps.findPause(item)
+    if (pause !== null) {
+      lease.end()
+      await holdWorkItem(deps.db, { id: item.id, epoch: lease.epoch }, pause.id, HOLD_MS * (0.5 + deps.random()))
       return NOT_OURS
     }
     const decision = decide(type, observation)
@@ -109,7 +112,7 @@ async function workUntilRest(deps: LoopDependencies, lease: Lease, first: Observ
     next = outcome.next
   }
   // Past the deadline, or stopping: whatever is left stays actionable, for the back of the queue or another process.
-  await release(deps, lease, deps.isStopping() ? null : 0)
+  await release(deps, lease, !deps.isStopping())
   return AT_ONCE
 }
 
@@ -134,9 +137,9 @@ function restOf({ epoch }: Lease, { item: { id, revision, wakeCount } }: Snapsho
   return { id, epoch, revision, wakeCount }
 }
 
-async function release({ outcomes }: LoopDependencies, lease: Lease, dueInMs: number | null): Promise<void> {
+async function release({ outcomes }: LoopDependencies, lease: Lease, toTheBack: boolean): Promise<void> {
   lease.end()
-  await outcomes.release({ id: lease.workItemId, epoch: lease.epoch, dueInMs })
+  await outcomes.release({ id: lease.workItemId, epoch: lease.epoch, toTheBack })
 }
 
 /** @throws LeaseLost. */

@@ -103,7 +103,7 @@ export function createProcessingManager(deps: ManagerDependencies): ProcessingMa
     const { epoch } = claimed
     if (held.markAgain(id)) {
       // The lease of that work ran out without this process knowing yet. The new one is given back until it has ended.
-      void outcomes.release({ id, epoch, dueInMs: null }).catch(() => {})
+      void outcomes.release({ id, epoch, toTheBack: false }).catch(() => {})
       return
     }
     held.add(item)

@@ -141,7 +141,7 @@ function createWire({ index, pool, traffic, board, rewrite }: ModelProcessOption
       throw error
     })
     // No row is ever locked here, so one that cannot be released is another's: it need not be asked for again.
-    if (text.includes('due_in_ms')) return { ...answer, rows: JSON.parse(String(values[0])) as unknown[] }
+    if (text.includes('to_the_back')) return { ...answer, rows: JSON.parse(String(values[0])) as unknown[] }
     if (!isOutcome(text)) return answer
     if (fate === 'dies after its outcome') {
       fate = 'is dead'

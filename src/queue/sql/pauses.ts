@@ -42,25 +42,24 @@ export async function storePause(
 }
 
 /**
- * Ends a pause, and makes what it held due at once. Items that wait after a failure keep waiting. False: there is no such
- * pause.
+ * Ends a pause, and makes what it held due at once. Items that wait after a failure keep waiting. Two statements, because the
+ * second must see what was held until the first had its lock. False: there is no such pause.
  */
-export async function endPause(db: Database, pause: Pause): Promise<boolean> {
-  const { rows } = await sql`
-    with ended as (
-      delete from pauses where id = ${pause.id} returning *
-    ),
-    woken as (
-      update work_items item
+export function endPause(db: Database, pause: Pause): Promise<boolean> {
+  return db.transaction().execute(async (tx) => {
+    const ended = await tx.deleteFrom('pauses').where('id', '=', pause.id).returning('id').executeTakeFirst()
+    if (ended === undefined) return false
+    await sql`
+      update work_items
       set due_at = now()
-      from ended
-      where item.actionable
-        and item.due_at > now()
-        and (item.retry_at is null or item.retry_at <= now())
-        and (ended.item_type is null or ended.item_type = item.item_type)
-        and (ended.caller_identity is null or ended.caller_identity = item.caller_identity)
-        and (ended.concurrency_key is null or lower(ended.concurrency_key) = lower(item.concurrency_key))
+      where actionable
+        and due_at > now()
+        and (retry_at is null or retry_at <= now())
+        and (${pause.itemType}::text is null or item_type = ${pause.itemType})
+        and (${pause.callerIdentity}::text is null or caller_identity = ${pause.callerIdentity})
+        and (${pause.concurrencyKey}::text is null or lower(concurrency_key) = lower(${pause.concurrencyKey}))`.execute(
+      tx,
     )
-    select 1 from ended`.execute(db)
-  return rows.length > 0
+    return true
+  })
 }

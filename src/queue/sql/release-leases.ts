@@ -5,8 +5,8 @@ import type { Locking } from './outcome-sql.ts'
 export interface Release {
   readonly id: string
   readonly epoch: bigint
-  /** When it is due again; 0 = behind everything that is due now (decision 0044), null = as before. */
-  readonly dueInMs: number | null
+  /** Goes behind everything that is due now: it has had its time (decision 0044). */
+  readonly toTheBack: boolean
 }
 
 /**
@@ -16,7 +16,7 @@ export interface Release {
 export function createReleaseLeases(db: Database) {
   const texts = { skip: text('skip'), wait: text('wait') }
   return async (releases: readonly Release[], locking: Locking): Promise<ReadonlySet<string>> => {
-    const input = releases.map(({ id, epoch, dueInMs }) => ({ id, epoch: String(epoch), due_in_ms: dueInMs }))
+    const input = releases.map(({ id, epoch, toTheBack }) => ({ id, epoch: String(epoch), to_the_back: toTheBack }))
     const { rows } = await runPrepared<{ id: string }>(db, texts[locking], [JSON.stringify(input)])
     return new Set(rows.map(({ id }) => id))
   }
@@ -25,7 +25,7 @@ export function createReleaseLeases(db: Database) {
 function text(locking: Locking): string {
   return `
     with input as materialized (
-      select * from jsonb_to_recordset($1::jsonb) input (id uuid, epoch bigint, due_in_ms integer)
+      select * from jsonb_to_recordset($1::jsonb) input (id uuid, epoch bigint, to_the_back boolean)
     ),
     held as materialized (
       select item.id
@@ -38,7 +38,7 @@ function text(locking: Locking): string {
       update work_items item
       set leased_until = null,
           unfinished_claims = 0,
-          due_at = coalesce(now() + input.due_in_ms * interval '1 ms', item.due_at)
+          due_at = case when input.to_the_back then now() else item.due_at end
       from held
       join input on input.id = held.id
       where item.id = held.id
