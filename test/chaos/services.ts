@@ -36,6 +36,8 @@ const QUEUE = {
   backoff_base: '200ms',
   backoff_max: '3s',
   concurrency_per_key: 10,
+  // Whoever is killed every second loses many claims, and none of that is the item's doing.
+  max_attempts: 50,
   shutdown_grace: '5s',
 }
 const PATIENCE_MS = 900_000

@@ -169,6 +169,23 @@ describe('a merge takes proof', () => {
     expect(judged({ ...given, look: { unsettledLooks: 4 } })).toBe('merge')
   })
 
+  test.each<[string, NonNullable<Parameters<typeof judged>[0]>, string]>([
+    ['is tried where all else is there', {}, 'merge'],
+    ['asks for what is missing first', { look: { answers: {} } }, 'ask children'],
+    ['waits for a pipeline that is not green', { pipeline: { status: 'running' } }, 'soon checking_mergeability'],
+    ['waits while it is held', { labels: ['do-not-merge'] }, 'soon checking_mergeability'],
+    ['waits for a draft', { draft: true }, 'soon checking_mergeability'],
+    ['waits where nobody wants it merged', { look: { autoMerge: false } }, 'soon checking_mergeability'],
+  ])('a merge that GitLab does not come to check %s', (_title, given, expected) => {
+    for (const status of ['checking', 'unchecked'] as const) {
+      const look = { answers: ANSWERS, ...given.look }
+      expect(judged({ ...given, status, look: { ...look, unsettledLooks: 1 } })).toBe('soon checking_mergeability')
+      expect(judged({ ...given, status, look: { ...look, unsettledLooks: 2 } })).toBe(expected)
+    }
+    const patient = { status: 'preparing', look: { answers: ANSWERS, unsettledLooks: 9 } } as const
+    expect(judged(patient)).toBe('soon checking_mergeability')
+  })
+
   test('an external pipeline that does not count is not taken for none', () => {
     const given = { pipeline: { source: 'external' }, policy: { pipeline: { none: 'merge' } } }
     expect(judged({ ...given, look: { unsettledLooks: 9 } })).toBe('interval pipeline_external')
@@ -361,11 +378,15 @@ describe('the gate as a function', () => {
     )
   })
 
-  test('merges only what GitLab calls mergeable, with a green pipeline of this very head, and nothing against it', () => {
+  test('merges only what GitLab calls mergeable, or does not come to check, with a green pipeline of this very head, and nothing against it', () => {
     fc.assert(
       fc.property(givens, (given) => {
         if (judge(lookOf(given)).do !== 'merge') return
-        expect(given).toMatchObject({ status: 'mergeable', hasConflicts: false, pipeline: { status: 'success' } })
+        expect(given).toMatchObject({ hasConflicts: false, pipeline: { status: 'success' } })
+        if (given.status !== 'mergeable') {
+          expect(['checking', 'unchecked']).toContain(given.status)
+          expect([given.look.unsettledLooks > 1, given.draft]).toEqual([true, false])
+        }
         expect(given.labels).not.toContain('do-not-merge')
         expect(given.look.autoMerge).toBe(true)
         const { pipeline, look } = given

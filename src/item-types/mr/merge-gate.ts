@@ -66,6 +66,10 @@ export type Verdict =
 
 /** GitLab is still finding out; the answer comes by itself. */
 const UNSETTLED = ['checking', 'unchecked', 'preparing', 'approvals_syncing']
+/** Of these, what a merge call finds out by itself (decision 0071). */
+const CHECKED_BY_MERGING = ['checking', 'unchecked']
+/** Looks in a row that found GitLab checking before the merge is tried. */
+const LOOKS_FOR_A_CHECK = 2
 /** Only another commit on a newer target head helps. */
 const CONFLICTING = ['conflict', 'need_rebase', 'broken_status']
 /** Pipelines that end by themselves; the rest waits for a person. */
@@ -105,7 +109,7 @@ export function isPipelineOf(
 function judgeLook(look: Look): Verdict {
   const { mergeRequest, autoMerge, policy, now } = look
   const status = mergeRequest.detailedMergeStatus
-  if (UNSETTLED.includes(status)) return wait('soon', reasonOfStatus(status))
+  if (UNSETTLED.includes(status)) return judgeUnsettled(look, status)
   if (mergeRequest.hasConflicts || CONFLICTING.includes(status)) {
     return { do: 'rebuild', reason: reasonOfStatus(CONFLICTING.includes(status) ? status : 'conflict') }
   }
@@ -122,6 +126,16 @@ function judgeLook(look: Look): Verdict {
   const freeze = activeFreeze(policy.freeze, now)
   if (freeze !== null) return wait('interval', reasonOfFreeze(freeze))
   return { do: 'merge' }
+}
+
+/** Somebody else's merge may set GitLab's check back before each look, for as long as there are others. */
+function judgeUnsettled(look: Look, status: string): Verdict {
+  const { mergeRequest, unsettledLooks } = look
+  const patience = wait('soon', reasonOfStatus(status))
+  const isTried = CHECKED_BY_MERGING.includes(status) && unsettledLooks >= LOOKS_FOR_A_CHECK && !mergeRequest.draft
+  if (!isTried) return patience
+  const supposed = judgeLook({ ...look, mergeRequest: { ...mergeRequest, detailedMergeStatus: 'mergeable' } })
+  return supposed.do === 'merge' || supposed.do === 'ask' ? supposed : patience
 }
 
 /** Agreement is asked for twice: to lift the draft, and again at the last moment before the merge. */
