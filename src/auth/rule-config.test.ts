@@ -53,8 +53,9 @@ describe('rules', () => {
     [
       'with a pattern that takes away',
       { ...jwt, paths: ['!ci/**'] },
-      /a pattern of paths starts with !.*never take any away/,
+      /a pattern of paths starts with !.*cannot be negated/,
     ],
+    ['with an extended glob', { ...jwt, projects: ['@(a|b)/c'] }, /a pattern of projects is an extended glob/],
     ['with an empty pattern', { ...jwt, branches: [''] }, /a pattern of branches is empty/],
   ])('%s are refused', (_title, rule, message) => {
     expect(faultsOf(rule)).toMatch(message)

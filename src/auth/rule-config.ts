@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { claimsSchema, faultsOfConditions } from './claims-config.ts'
 import { PERMISSIONS } from './identity.ts'
 import { issuerSchema } from './issuer-url.ts'
-import { faultOfPattern } from './limit.ts'
+import { faultOfLimit } from './limit.ts'
 
 export const HOW_TO_MAKE_A_TOKEN =
   'Run `wq token`, which prints a token and this line; or make one by hand: ' +
@@ -29,7 +29,7 @@ const limitSchema = (name: string, example: string) =>
   z
     .array(
       z.string().check((context) => {
-        const fault = faultOfPattern(context.value)
+        const fault = faultOfLimit(context.value)
         if (fault === null) return
         context.issues.push({ code: 'custom', input: context.value, message: `a pattern of ${name} ${fault}` })
       }),

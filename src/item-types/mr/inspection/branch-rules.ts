@@ -1,8 +1,9 @@
 /** Which branches a submission may name: sound names, the project's own patterns, and never the target itself. */
+
+import { compilePatterns } from '../../../lib/glob.ts'
 import type { MrSubmission } from '../schema.ts'
 import { faultOfBranchName } from './branch-name.ts'
 import type { ProjectPolicy } from './config.ts'
-import { compilePatterns } from './glob.ts'
 import { finding, type InspectionFinding } from './rules.ts'
 
 export type BranchRules = (submission: MrSubmission) => readonly InspectionFinding[]

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { faultOfPattern } from '../../../lib/glob.ts'
 import { mrConfigSchema } from '../config.ts'
 import { DEFAULT_BLOCK_LIST } from './block-list.ts'
 import { inspectionKeys } from './config.ts'
-import { faultOfPattern } from './glob.ts'
 
 const issues = (project: object) =>
   mrConfigSchema

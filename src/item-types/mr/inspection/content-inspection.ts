@@ -3,13 +3,14 @@
  * and is free, and submissions of several callers take turns. The time that threads may spend on one submission is limited; what
  * was not looked at to the end is refused.
  */
+
+import { compilePatterns, type Matcher } from '../../../lib/glob.ts'
 import { createThreadPool } from '../../../lib/thread-pool.ts'
 import type { FileAction, MrSubmission } from '../schema.ts'
 import { hasExtensionOf } from './binary-formats.ts'
 import type { Limits, ProjectPolicy } from './config.ts'
 import type { ContentQuestion, FileAllowance, FileContent } from './content-rules.ts'
 import { touchedPaths } from './file-rules.ts'
-import { compilePatterns, type Matcher } from './glob.ts'
 import { finding, type InspectionFinding } from './rules.ts'
 
 /** Characters of content that are given away at a time. */

@@ -3,12 +3,13 @@
  * findings at once, each with a stable code, a JSON pointer and a sentence that says what to do. It runs at the door and
  * again right before the service writes, because the configuration may have changed in between. Decision 0009.
  */
+
+import { compilePatterns } from '../../../lib/glob.ts'
 import type { MrSubmission } from '../schema.ts'
 import { compileBranchRules } from './branch-rules.ts'
 import type { InspectionPolicy, ProjectPolicy } from './config.ts'
 import { closeContentThreads, compileContentInspection } from './content-inspection.ts'
 import { compileFileRules, touchedPaths } from './file-rules.ts'
-import { compilePatterns } from './glob.ts'
 import { compileLabelRules } from './label-rules.ts'
 import { compilePathRules } from './path-rules.ts'
 import { type FindingCode, finding, type InspectionFinding } from './rules.ts'

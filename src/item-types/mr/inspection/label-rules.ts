@@ -2,9 +2,10 @@
  * Which labels a submission may set. Labels set off automation of all kinds, and a scoped one (`priority::high`) takes the place
  * of another that a person has set; so those only where the project lists them.
  */
+
+import { compilePatterns } from '../../../lib/glob.ts'
 import type { MrSubmission } from '../schema.ts'
 import type { ProjectPolicy } from './config.ts'
-import { compilePatterns } from './glob.ts'
 import { finding, type InspectionFinding } from './rules.ts'
 
 const SCOPED = 'is scoped (it holds ::), which takes an entry in the allow_labels of the project'

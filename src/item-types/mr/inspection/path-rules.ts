@@ -2,9 +2,10 @@
  * Which file paths a submission may touch. A path in its canonical spelling is seen by the block list, the rule about dot
  * directories, and the project's allow list; all must pass.
  */
+
+import { compilePatterns, type Matcher } from '../../../lib/glob.ts'
 import { DEFAULT_BLOCK_LIST } from './block-list.ts'
 import type { ProjectPolicy } from './config.ts'
-import { compilePatterns, type Matcher } from './glob.ts'
 import { faultOfSpelling, foldPath, type SpellingFault } from './path-spelling.ts'
 
 export type PathFault =

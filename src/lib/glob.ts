@@ -16,7 +16,7 @@ const MAX_PATTERN_LENGTH = 256
 export function faultOfPattern(pattern: string, faultOfExample: (example: string) => string | null): string | null {
   if (pattern === '') return 'is empty'
   if (pattern.length > MAX_PATTERN_LENGTH) return `is longer than ${MAX_PATTERN_LENGTH} characters`
-  if (pattern.startsWith('!')) return 'starts with !, but patterns cannot be negated'
+  if (pattern.startsWith('!')) return 'starts with !, but a pattern cannot be negated'
   if (pattern.startsWith('/') || pattern.startsWith('./')) return 'must start with a name, * or **'
   if (/[?*+@!]\(/.test(pattern)) return 'is an extended glob, which is not supported'
   const example = exampleOf(pattern)
