@@ -21,6 +21,8 @@ export interface FileChange {
 export type ReadTarget = (path: string) => Promise<GitLabFile | null>
 
 const MOST_FILES_READ = 50
+/** A caller waits for all of them. */
+const READ_AT_ONCE = 8
 const MOST_DIFFED_BYTES = 256 * 1024
 const LONGEST_DIFF = 20_000
 const LONGEST_DIFFS = 200_000
@@ -32,22 +34,38 @@ export async function describeChanges(
   plan: PlanOnTree,
   read: ReadTarget | null,
 ): Promise<readonly FileChange[]> {
-  const changes: FileChange[] = []
-  let [filesRead, shown] = [0, 0]
-  for (const action of actions) {
-    const change = describeChange(action, plan)
-    if (read === null || !['create', 'update', 'delete', 'move'].includes(change.change)) {
-      changes.push(change)
-      continue
-    }
-    const isNew = change.change === 'create'
-    const isWithin = shown < LONGEST_DIFFS && (isNew || filesRead < MOST_FILES_READ)
-    if (!isNew && isWithin) filesRead += 1
-    const diff = isWithin ? await differenceOf(action, change, read) : TOO_MUCH
+  const described = actions.map((action) => ({ action, change: describeChange(action, plan) }))
+  if (read === null) return described.map(({ change }) => change)
+  const held = await readAll(described.filter(isHeld).slice(0, MOST_FILES_READ), read)
+  let shown = 0
+  return described.map((entry) => {
+    const { action, change } = entry
+    if (change.change === 'chmod' || change.change === 'unchanged') return change
+    const before = isHeld(entry) ? held.get(previousPathOf(action)) : null
+    const diff = before === undefined || shown >= LONGEST_DIFFS ? TOO_MUCH : differenceOf(action, change, before)
     shown += diff?.length ?? 0
-    changes.push(diff === null ? change : { ...change, diff })
+    return diff === null ? change : { ...change, diff }
+  })
+}
+
+interface Described {
+  readonly action: FileAction
+  readonly change: FileChange
+}
+
+/** Is there something in the target to compare with? */
+function isHeld({ change: { change } }: Described): boolean {
+  return change === 'update' || change === 'delete' || change === 'move'
+}
+
+async function readAll(entries: readonly Described[], read: ReadTarget): Promise<ReadonlyMap<string, Buffer | null>> {
+  const held = new Map<string, Buffer | null>()
+  for (let start = 0; start < entries.length; start += READ_AT_ONCE) {
+    const paths = entries.slice(start, start + READ_AT_ONCE).map(({ action }) => previousPathOf(action))
+    const files = await Promise.all(paths.map(read))
+    for (const [index, path] of paths.entries()) held.set(path, files[index]?.content ?? null)
   }
-  return changes
+  return held
 }
 
 function describeChange(action: FileAction, plan: PlanOnTree): FileChange {
@@ -74,12 +92,7 @@ function contentOf(action: FileAction): Buffer | null {
 const TOO_MUCH = '(too much to show)\n'
 
 /** null: there is no difference in content. */
-async function differenceOf(
-  action: FileAction,
-  { change, path }: FileChange,
-  read: ReadTarget,
-): Promise<string | null> {
-  const before = change === 'create' ? null : ((await read(previousPathOf(action)))?.content ?? null)
+function differenceOf(action: FileAction, { change, path }: FileChange, before: Buffer | null): string | null {
   const after = change === 'delete' ? null : (contentOf(action) ?? before)
   if (before !== null && after !== null && before.equals(after)) return null
   const both = [before ?? Buffer.alloc(0), after ?? Buffer.alloc(0)]
