@@ -28,7 +28,7 @@ interface MatcherStatistics {
   readonly unknown: number
 }
 
-interface JobStatistics {
+export interface JobStatistics {
   readonly project: string
   readonly job: string
   readonly failures: number

@@ -4,6 +4,7 @@
  */
 import { sql } from 'kysely'
 import type { Database } from '../../../db/database.ts'
+import type { JobStatistics } from '../../../queue/herder.ts'
 import type { Outcome } from './failures.ts'
 import type { History } from './judge.ts'
 import type { Matcher } from './matchers.ts'
@@ -201,16 +202,7 @@ export async function countByMatcher(db: Database, since: Date): Promise<readonl
   return rows
 }
 
-interface JobCounts {
-  readonly project: string
-  readonly job: string
-  readonly failures: number
-  readonly retries: number
-  readonly pipelines_retried: number
-  readonly pipelines_recovered: number
-  readonly pipelines_of_project: number
-  readonly last_seen_at: Date
-}
+type JobCounts = Omit<JobStatistics, 'last_seen_at'> & { readonly last_seen_at: Date }
 
 /** Jobs that were run again, those that need it in most of the pipelines of their project first. */
 export async function countByJob(db: Database, since: Date, limit: number): Promise<readonly JobCounts[]> {
